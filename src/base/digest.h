@@ -1,0 +1,14 @@
+/* digest - SHA-1 (for UUIDs only) and SHA-256, by OpenSSL. */
+#pragma once
+
+#include <stddef.h>
+
+#define DIGEST_SHA1_LEN   20
+#define DIGEST_SHA256_LEN 32
+
+void digest_sha1(const void *p, size_t len, unsigned char out[DIGEST_SHA1_LEN]);
+void digest_sha256(const void *p, size_t len,
+		   unsigned char out[DIGEST_SHA256_LEN]);
+
+/* N bytes as 2N lower-case hex digits and a NUL. */
+void digest_hex(const unsigned char *p, size_t n, char *out);

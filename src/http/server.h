@@ -1,0 +1,66 @@
+/*
+ * server - HTTP/1.1 in our loop, by libmicrohttpd; TLS in front, by OpenSSL.
+ *
+ * What reaches the handler has been checked: one Content-Length or chunks and
+ * not both, no NUL, a Host, a whole body within its limit and in time.  What
+ * fails is answered here, with a body that conf.refuse writes.
+ *
+ * Loop thread only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "http/exchange.h"
+
+struct loop;
+struct server;
+
+struct server_conf {
+	const char *listen;                /* "127.0.0.1:7070", "[::1]:0" */
+	const char *tls_cert, *tls_key;    /* PEM files; NULL: plain HTTP */
+	const char *tls_client_ca;         /* ask for client certificates */
+	unsigned max_connections;          /* in all */
+	unsigned max_per_address;          /* 0: no limit of its own */
+	size_t max_body;                   /* bytes */
+	size_t max_head;                   /* bytes of request line + headers */
+	unsigned idle_ms;                  /* keep-alive without a request */
+	unsigned request_ms;               /* to send a whole request */
+	unsigned heartbeat_ms;             /* between comments on a stream */
+	unsigned pace_ms;                  /* between two fills of a stream */
+	void (*handle)(void *ctx, struct exchange *x);
+
+	/* Write the body of an answer that never reaches the handler. */
+	void (*refuse)(void *ctx, int status, const char *why,
+		       struct buf *body, const char **ret_type);
+	void *ctx;
+};
+
+struct server_stats {
+	uint64_t connections; /* open now */
+	uint64_t accepted;    /* ever */
+	uint64_t refused;     /* answered here and not by the handler */
+	uint64_t streams;     /* open now */
+};
+
+/* Limits that are 0 get the defaults of docs/operating.md. */
+int server_start(struct loop *l, const struct server_conf *conf,
+		 struct server **out, struct err *err);
+
+/* "127.0.0.1:7070": what it really listens on. */
+const char *server_address(const struct server *s);
+
+/* Read the certificate and key again; on failure the old ones stay. */
+int server_reload(struct server *s, struct err *err);
+
+void server_stats(const struct server *s, struct server_stats *ret);
+
+/* Take what waits in the accept queue, then no more; answer what was
+ * accepted, end the streams, and call STOPPED once all is still or GRACE_MS
+ * have passed. */
+void server_stop(struct server *s, uint64_t grace_ms,
+		 void (*stopped)(void *ctx), void *ctx);
+void server_free(struct server *s);
