@@ -48,8 +48,8 @@ static int64_t days_of(int64_t y, unsigned m, unsigned d)
 	era = (y >= 0 ? y : y - 399) / 400;
 	yoe = (unsigned)(y - era * 400);
 	doy = (153 * (m + (m > 2 ? -3U : 9U)) + 2) / 5 + d - 1;
-	return era * 146097 +
-	       (int64_t)(yoe * 365 + yoe / 4 - yoe / 100 + doy) - 719468;
+	return era * 146097 + (int64_t)(yoe * 365 + yoe / 4 - yoe / 100 + doy) -
+	       719468;
 }
 
 static void date_of(int64_t days, int *y, unsigned *m, unsigned *d)

@@ -55,9 +55,9 @@ static const struct {
 };
 
 static const char *const scopes[] = {
-	[ERR_SCOPE_REQUEST] = "request", [ERR_SCOPE_OBJECT] = "object",
-	[ERR_SCOPE_FLAVOR] = "flavor",   [ERR_SCOPE_ZONE] = "zone",
-	[ERR_SCOPE_REGION] = "region",   [ERR_SCOPE_ACCOUNT] = "account",
+	[ERR_SCOPE_REQUEST] = "request",   [ERR_SCOPE_OBJECT] = "object",
+	[ERR_SCOPE_FLAVOR] = "flavor",     [ERR_SCOPE_ZONE] = "zone",
+	[ERR_SCOPE_REGION] = "region",     [ERR_SCOPE_ACCOUNT] = "account",
 	[ERR_SCOPE_PROVIDER] = "provider",
 };
 

@@ -77,7 +77,8 @@ static void insert_run(struct sorted *s, size_t at, struct sorted_run *r)
 {
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 1;
-		s->runs = xrealloc(s->runs, s->room, sizeof(struct sorted_run *));
+		s->runs =
+			xrealloc(s->runs, s->room, sizeof(struct sorted_run *));
 	}
 	memmove(s->runs + at + 1, s->runs + at,
 		(s->n - at) * sizeof(struct sorted_run *));

@@ -31,8 +31,8 @@ static void parse(const char *text, unsigned char out[16])
 	for (int i = 0; i < 16; i++) {
 		if (*text == '-')
 			text++;
-		out[i] = (unsigned char)(nibble(text[0]) << 4 |
-					 nibble(text[1]));
+		out[i] =
+			(unsigned char)(nibble(text[0]) << 4 | nibble(text[1]));
 		text += 2;
 	}
 }

@@ -1,0 +1,97 @@
+#include "base/format.h"
+
+#include <string.h>
+
+#include "base/uuid.h"
+
+static bool is_lower(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+static bool is_alnum(char c)
+{
+	return is_lower(c) || (c >= 'A' && c <= 'Z');
+}
+
+static bool check_name(const char *s, size_t len)
+{
+	if (len < 1 || len > 63 || !is_lower(s[0]) || !is_lower(s[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_lower(s[i]) && s[i] != '-')
+			return false;
+	return true;
+}
+
+static bool check_tag(const char *s, size_t len)
+{
+	if (len < 1 || len > 128 || !is_alnum(s[0]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_alnum(s[i]) && !memchr("._/:-", s[i], 5))
+			return false;
+	return true;
+}
+
+static bool check_text(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
+			return false;
+	return true;
+}
+
+static bool check_base64(const char *s, size_t len)
+{
+	size_t pad = 0;
+
+	if (len % 4)
+		return false;
+	while (pad < 2 && len && s[len - 1] == '=') {
+		len--;
+		pad++;
+	}
+	for (size_t i = 0; i < len; i++)
+		if (!is_alnum(s[i]) && s[i] != '+' && s[i] != '/')
+			return false;
+	return true;
+}
+
+static bool check_word(const char *s, size_t len)
+{
+	if (len < 1 || len > 128 || !is_alnum(s[0]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_alnum(s[i]) && !memchr("._:-", s[i], 4))
+			return false;
+	return true;
+}
+
+const struct format format_name = {
+	NULL, "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+	"must be 1 to 63 of a-z, 0-9 and '-', with no '-' at either end",
+	check_name};
+
+const struct format format_uuid = {
+	"uuid",
+	"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$",
+	"must be a UUID in lower case", uuid_valid};
+
+const struct format format_tag = {
+	NULL, "^[A-Za-z0-9][A-Za-z0-9._/:-]{0,127}$",
+	"must be 1 to 128 of letters, digits and ._/:- and begin with a letter "
+	"or digit",
+	check_tag};
+
+const struct format format_text = {NULL, "^[^\\x00-\\x1f\\x7f]*$",
+				   "must not have control characters",
+				   check_text};
+
+const struct format format_base64 = {NULL, "^[A-Za-z0-9+/]*={0,2}$",
+				     "must be base64 with padding",
+				     check_base64};
+
+const struct format format_word = {
+	NULL, "^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$",
+	"must be 1 to 128 of letters, digits and ._:-", check_word};
