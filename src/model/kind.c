@@ -1,0 +1,59 @@
+#include "model/kind.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "model/organization.h"
+#include "model/project.h"
+
+#define AT(member) offsetof(struct meta, member)
+
+const struct field meta_fields[] = {
+	{"id", FIELD_STRING, FIELD_READ_ONLY | FIELD_WIDE, AT(id),
+	 "Given by the server, never changes.", &format_uuid},
+	{"name", FIELD_STRING, FIELD_REQUIRED | FIELD_COLUMN, AT(name),
+	 "What people call it.", &format_name, .min = 1, .max = 63},
+	{"description", FIELD_STRING, FIELD_WIDE, AT(description),
+	 "A line for people.", &format_text, .max = 512},
+	{"tags", FIELD_TAGS, FIELD_INDEX | FIELD_WIDE, AT(tags),
+	 "Free pairs of key and value, for finding things again."},
+	{"revision", FIELD_INT, FIELD_READ_ONLY | FIELD_WIDE, AT(revision),
+	 "The store's revision at which it last changed; the ETag."},
+	{"generation", FIELD_INT, FIELD_READ_ONLY, AT(generation),
+	 "Counts the changes of what is wanted."},
+	{"createdAt", FIELD_TIME, FIELD_READ_ONLY | FIELD_COLUMN,
+	 AT(created_at), "When it was created."},
+	{"createdBy", FIELD_STRING, FIELD_READ_ONLY, AT(created_by),
+	 "Who created it."},
+	{"updatedAt", FIELD_TIME, FIELD_READ_ONLY, AT(updated_at),
+	 "When it last changed."},
+	{"updatedBy", FIELD_STRING, FIELD_READ_ONLY, AT(updated_by),
+	 "Who changed it last."},
+	{"deletedAt", FIELD_TIME, FIELD_READ_ONLY, AT(deleted_at),
+	 "When its deletion was asked for; absent while it is wanted."},
+	{0},
+};
+
+const struct kind *const kinds[] = {
+	&organization_kind,
+	&project_kind,
+	NULL,
+};
+
+const struct kind *kind_find(const char *name)
+{
+	for (const struct kind *const *k = kinds; *k; k++)
+		if (strcmp((*k)->name, name) == 0 ||
+		    strcmp((*k)->plural, name) == 0)
+			return *k;
+	return NULL;
+}
+
+size_t kind_index(const struct kind *k)
+{
+	for (size_t i = 0; kinds[i]; i++)
+		if (kinds[i] == k)
+			return i;
+	assert(!"a kind that is not in the list");
+	return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * kind - what all nouns have in common, and the list of them.
+ *
+ * A noun is a struct that begins with a struct meta, a table of its fields and
+ * a struct kind that names it.  Adding one is adding these and a row to the
+ * list in kind.c.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/field.h"
+
+struct meta {
+	const char *id;
+	const char *name;
+	const char *description;
+	struct items tags;
+	int64_t revision;   /* of the last change: the ETag */
+	int64_t generation; /* counts changes of what is wanted */
+	int64_t created_at, updated_at, deleted_at;
+	const char *created_by, *updated_by;
+};
+
+extern const struct field meta_fields[];
+
+/* The row that puts the common fields into a noun's table. */
+#define META_FIELDS                                                            \
+	{                                                                      \
+		.type = FIELD_INCLUDE, .fields = meta_fields                   \
+	}
+
+/* Turn a document of one schema version into one of the next. */
+typedef struct node *kind_upgrade(struct node *doc, struct arena *a,
+				  struct err *err);
+
+struct kind {
+	const char *name;   /* "project" */
+	const char *plural; /* "projects": its path in the API */
+	const char *title;  /* "Project" */
+	const char *doc;    /* a sentence or two */
+	size_t size;        /* of its struct */
+	const struct field *fields;
+
+	/* Names are unique among those that agree in this field (a field of
+	 * the top level); NULL: among all of the kind. */
+	const char *unique_within;
+
+	unsigned version;              /* of its documents; 1 at first */
+	kind_upgrade *const *upgrades; /* [v - 1] turns v into v + 1 */
+};
+
+enum { KINDS_MOST = 64 };
+
+/* Every noun, ended by NULL. */
+extern const struct kind *const kinds[];
+
+/* By "project" or "projects"; NULL when there is none. */
+const struct kind *kind_find(const char *name);
+
+/* Its place in the list, for tables that have a row a kind. */
+size_t kind_index(const struct kind *k);
