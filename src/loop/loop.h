@@ -26,6 +26,9 @@ void loop_free(struct loop *l);
 void loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 
+/* Milliseconds on the monotonic clock, read once a turn: free to ask. */
+uint64_t loop_now(const struct loop *l);
+
 /* Call FN before each sleep.  At most four hooks; taken back with the same
  * FN and CTX. */
 void loop_add_hook(struct loop *l, void (*fn)(void *ctx), void *ctx);
