@@ -1,0 +1,78 @@
+# The front door.  Meson builds; this remembers how to ask it.
+
+BUILD  ?= build
+J      ?= $(shell nproc)
+PREFIX ?= /usr/local
+TIME   ?= 60
+LISTEN ?= 127.0.0.1:7070
+DATA   ?= ./var
+
+share = $(DESTDIR)$(PREFIX)/share
+
+all: build
+
+help:
+	@echo 'make          build $(BUILD)/muster'
+	@echo 'make run      build, then serve on $(LISTEN) with $(DATA) as its data'
+	@echo 'make test     every test: plain, ASan+UBSan, TSan (RUNS="plain asan tsan")'
+	@echo 'make check    format, layers, limits, banned words, clang-tidy, cppcheck'
+	@echo 'make bench    the benchmarks'
+	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
+	@echo '              MERGE=1 minimises the corpora instead'
+	@echo 'make soak     the simulation with many seeds (SEEDS=n)'
+	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
+	@echo 'make clean    remove the build directories'
+	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
+
+# What could go in parallel is ninja's to run.
+.NOTPARALLEL:
+.PHONY: all help setup build run test check bench fuzz soak install clean
+
+setup:
+	@tools/setup build
+
+build: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j $(J)
+
+$(BUILD)/build.ninja:
+	meson setup $(BUILD)
+
+run: build
+	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN)
+
+test:
+	@tools/setup test
+	@BUILD=$(BUILD) J=$(J) tools/test $(RUNS)
+
+check:
+	@tools/setup check
+	@BUILD=$(BUILD) J=$(J) tools/check
+
+bench: build
+	meson test -C $(BUILD) --benchmark --num-processes 1 --verbose
+
+fuzz:
+	@tools/setup test
+	@BUILD=$(BUILD) J=$(J) TIME=$(TIME) MERGE=$(MERGE) tools/fuzz $(FUZZ)
+
+soak: build
+	SEEDS=$(or $(SEEDS),5000) meson test -C $(BUILD) --suite sim \
+		--suite soak --timeout-multiplier 0 --num-processes $(J)
+
+install: build
+	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster
+	install -d $(share)/man/man1
+	$(BUILD)/muster man --all $(share)/man/man1
+	install -d $(share)/bash-completion/completions \
+		$(share)/zsh/site-functions $(share)/fish/vendor_completions.d
+	$(BUILD)/muster completion bash \
+		>$(share)/bash-completion/completions/muster
+	$(BUILD)/muster completion zsh >$(share)/zsh/site-functions/_muster
+	$(BUILD)/muster completion fish \
+		>$(share)/fish/vendor_completions.d/muster.fish
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|' contrib/muster.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/muster.service
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
