@@ -13,18 +13,18 @@
 struct client;
 
 struct client_conf {
-	const char *server;   /* "http://127.0.0.1:7070" */
-	const char *token;    /* bearer token, or NULL */
-	const char *ca_file;  /* PEM; NULL: the system's */
-	unsigned timeout_ms;  /* a whole call; 0: 60 s */
-	const char *agent;    /* User-Agent */
+	const char *server;  /* "http://127.0.0.1:7070" */
+	const char *token;   /* bearer token, or NULL */
+	const char *ca_file; /* PEM; NULL: the system's */
+	unsigned timeout_ms; /* a whole call; 0: 60 s */
+	const char *agent;   /* User-Agent */
 };
 
 struct client_call {
 	const char *method, *target;
 	const char *body; /* or NULL */
 	size_t len;
-	const char *content_type, *accept; /* or NULL */
+	const char *content_type, *accept;                      /* or NULL */
 	const char *if_match, *idempotency_key, *last_event_id; /* or NULL */
 
 	/* When set, a 2xx body goes here as it comes, not into the result, and

@@ -36,11 +36,17 @@ struct reply {
 	size_t n_headers;
 };
 
+/* A fill may stop once it has appended this much: it is called again, without
+ * a pause, when that has gone out.  The ceiling is higher by the largest body
+ * that the server takes, so that one event always fits. */
+enum { STREAM_ENOUGH = 64 << 10 };
+
 /* Where a stream's bytes come from. */
 struct stream_source {
-	/* Append what there is, up to OUT's ceiling.  Called when the client
-	 * can take more: after exchange_wake(), and again as long as something
-	 * was appended.  False: the stream ends after these bytes. */
+	/* Append what there is, whole events, up to OUT's ceiling.  Called
+	 * when the client can take more: at first, after exchange_wake(), and
+	 * again as long as something was appended.  False: the stream ends
+	 * after these bytes. */
 	bool (*fill)(struct exchange *x, struct buf *out);
 
 	/* The client left, the stream ended or the server stops: the last
@@ -63,9 +69,10 @@ struct exchange {
 	const struct exchange_ops *ops;
 	struct arena *arena; /* everything about this request */
 	const char *method;
-	const char *target; /* path and query as they were sent */
-	const char *peer;   /* the client's address, without the port */
-	const char *body;   /* body_len bytes, then a NUL */
+	const char *target;      /* path and query as they were sent */
+	const char *peer;        /* the client's address, without the port */
+	const char *tls_subject; /* of its verified certificate, or NULL */
+	const char *body;        /* body_len bytes, then a NUL */
 	size_t body_len;
 	const char *id; /* the request's id, for logs and replies */
 	void *ctx;      /* the handler's own */

@@ -20,22 +20,22 @@ struct loop;
 struct server;
 
 struct server_conf {
-	const char *listen;                /* "127.0.0.1:7070", "[::1]:0" */
-	const char *tls_cert, *tls_key;    /* PEM files; NULL: plain HTTP */
-	const char *tls_client_ca;         /* ask for client certificates */
-	unsigned max_connections;          /* in all */
-	unsigned max_per_address;          /* 0: no limit of its own */
-	size_t max_body;                   /* bytes */
-	size_t max_head;                   /* bytes of request line + headers */
-	unsigned idle_ms;                  /* keep-alive without a request */
-	unsigned request_ms;               /* to send a whole request */
-	unsigned heartbeat_ms;             /* between comments on a stream */
-	unsigned pace_ms;                  /* between two fills of a stream */
+	const char *listen;             /* "127.0.0.1:7070", "[::1]:0" */
+	const char *tls_cert, *tls_key; /* PEM files; NULL: plain HTTP */
+	const char *tls_client_ca;      /* ask for client certificates */
+	unsigned max_connections;       /* in all */
+	unsigned max_per_address;       /* 0: no limit of its own */
+	size_t max_body;                /* bytes */
+	size_t max_head;                /* bytes of request line + headers */
+	unsigned idle_ms;               /* keep-alive without a request */
+	unsigned request_ms;            /* to send a whole request */
+	unsigned heartbeat_ms;          /* between comments on a stream */
+	unsigned pace_ms;               /* between two fills of a stream */
 	void (*handle)(void *ctx, struct exchange *x);
 
 	/* Write the body of an answer that never reaches the handler. */
-	void (*refuse)(void *ctx, int status, const char *why,
-		       struct buf *body, const char **ret_type);
+	void (*refuse)(void *ctx, int status, const char *why, struct buf *body,
+		       const char **ret_type);
 	void *ctx;
 };
 

@@ -1,0 +1,158 @@
+#include <assert.h>
+#include <stdlib.h>
+
+#include "http/request_priv.h"
+
+static struct request *of(struct exchange *x)
+{
+	return (struct request *)x;
+}
+
+void answer_header(struct MHD_Response *response, const char *name,
+		   const char *value)
+{
+	/* Fails for a line break or a NUL in it: then it is not sent. */
+	(void)MHD_add_response_header(response, name, value);
+}
+
+void answer_common(struct request *r, struct MHD_Response *response)
+{
+	answer_header(response, "X-Request-Id", r->id);
+	if (r->server->stopping)
+		answer_header(response, "Connection", "close");
+}
+
+void answer_send(struct request *r, unsigned status,
+		 struct MHD_Response *response)
+{
+	struct conn *c = r->conn;
+	bool held = r->phase == PHASE_HELD;
+
+	/* On failure a held request is resumed all the same; request_call()
+	 * then closes its connection. */
+	(void)MHD_queue_response(c->mhd, status, response);
+	MHD_destroy_response(response);
+	timer_free(r->timer);
+	r->timer = NULL;
+	if (!held)
+		return;
+	list_remove(&r->link);
+	MHD_resume_connection(c->mhd);
+	server_poke(r->server);
+}
+
+static struct MHD_Response *make(struct request *r, const struct reply *reply)
+{
+	/* libmicrohttpd copies: the bytes are not changed. */
+	union {
+		const char *in;
+		char *out;
+	} body = {reply->len ? reply->body : ""};
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		reply->len, body.out,
+		reply->len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+
+	if (!response)
+		abort(); /* no memory */
+	if (reply->type)
+		answer_header(response, "Content-Type", reply->type);
+	for (size_t i = 0; i < reply->n_headers; i++)
+		answer_header(response, reply->headers[i].name,
+			      reply->headers[i].value);
+	answer_common(r, response);
+	return response;
+}
+
+static const char *answer_get_header(struct exchange *x, const char *name)
+{
+	struct request *r = of(x);
+
+	if (r->phase == PHASE_ORPHAN)
+		return NULL;
+	return MHD_lookup_connection_value(r->conn->mhd, MHD_HEADER_KIND, name);
+}
+
+static void answer_orphan(struct request *r)
+{
+	r->over = true;
+	if (!r->known)
+		request_free(r);
+}
+
+static void answer_reply(struct exchange *x, const struct reply *reply)
+{
+	struct request *r = of(x);
+
+	if (r->phase == PHASE_ORPHAN) {
+		answer_orphan(r);
+		return;
+	}
+	assert(r->phase == PHASE_CALLED || r->phase == PHASE_HELD);
+	answer_send(r, (unsigned)reply->status, make(r, reply));
+	r->phase = PHASE_ANSWERED;
+}
+
+void answer_refuse(struct request *r, int status, const char *why)
+{
+	struct reply reply = {.status = status};
+	struct buf body = BUF_INIT(64 << 10);
+	struct MHD_Response *response;
+
+	server_refusal(r->server, status, why, &body, &reply.type);
+	reply.body = buf_str(&body);
+	reply.len = body.len;
+	response = make(r, &reply);
+	answer_send(r, (unsigned)status, response);
+	r->phase = PHASE_ANSWERED;
+	buf_release(&body);
+}
+
+static void answer_stream(struct exchange *x, const struct reply *head,
+			  const struct stream_source *source)
+{
+	struct request *r = of(x);
+
+	if (r->phase == PHASE_ORPHAN) {
+		source->gone(x);
+		answer_orphan(r);
+		return;
+	}
+	assert(r->phase == PHASE_CALLED || r->phase == PHASE_HELD);
+	stream_begin(r, head, source);
+}
+
+static void answer_wake(struct exchange *x)
+{
+	struct request *r = of(x);
+
+	if (r->phase == PHASE_STREAM)
+		stream_wake(r);
+}
+
+static void on_after(void *ctx)
+{
+	struct request *r = ctx;
+
+	r->after(&r->base);
+}
+
+static void answer_after(struct exchange *x, uint64_t ms,
+			 void (*fn)(struct exchange *x))
+{
+	struct request *r = of(x);
+
+	if (r->phase != PHASE_CALLED && r->phase != PHASE_HELD)
+		return;
+	if (!r->timer)
+		r->timer = timer_new(r->server->loop, on_after, r);
+	r->after = fn;
+	timer_set(r->timer, ms);
+}
+
+const struct exchange_ops answer_ops = {
+	.header = answer_get_header,
+	.reply = answer_reply,
+	.stream = answer_stream,
+	.wake = answer_wake,
+	.after = answer_after,
+};

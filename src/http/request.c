@@ -1,0 +1,257 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "http/request_priv.h"
+
+enum { SPARE_MOST = 256 };
+
+#define ARENA_MOST ((size_t)256 << 20)
+
+/* A body this small keeps its memory for the next request. */
+#define BODY_KEPT ((size_t)16 << 10)
+
+static struct request *take_spare(struct server *s)
+{
+	struct list *link = list_pop(&s->spare);
+	struct request *r;
+
+	if (link) {
+		s->n_spare--;
+		return CONTAINER_OF(link, struct request, link);
+	}
+	r = xcalloc(1, sizeof(*r));
+	arena_init(&r->arena, ARENA_MOST);
+	r->body = BUF_INIT(s->conf.max_body);
+	list_init(&r->link);
+	list_init(&r->rest);
+	return r;
+}
+
+void request_free(struct request *r)
+{
+	list_remove(&r->link);
+	list_remove(&r->rest);
+	timer_free(r->timer);
+	arena_release(&r->arena);
+	buf_release(&r->body);
+	buf_release(&r->out);
+	free(r);
+}
+
+static void put_spare(struct request *r)
+{
+	struct server *s = r->server;
+	struct arena arena = r->arena;
+	struct buf body = r->body;
+
+	timer_free(r->timer);
+	buf_release(&r->out);
+	list_remove(&r->link);
+	list_remove(&r->rest);
+	if (s->n_spare == SPARE_MOST) {
+		r->timer = NULL;
+		request_free(r);
+		return;
+	}
+	arena_clear(&arena);
+	if (body.room > BODY_KEPT)
+		buf_release(&body);
+	else
+		buf_clear(&body);
+	*r = (struct request){.arena = arena, .body = body};
+	list_init(&r->rest);
+	list_add(&s->spare, &r->link);
+	s->n_spare++;
+}
+
+static struct conn *conn_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info->socket_context;
+}
+
+void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
+{
+	struct server *s = ctx;
+	struct conn *c = conn_of(mhd);
+	struct request *r = take_spare(s);
+
+	r->server = s;
+	r->conn = c;
+	r->phase = PHASE_NEW;
+	r->target_len = target ? strlen(target) : 0;
+	r->base.ops = &answer_ops;
+	r->base.arena = &r->arena;
+	r->base.target =
+		arena_memdup(&r->arena, target ? target : "", r->target_len);
+	r->base.peer = c->address;
+	r->base.tls_subject = c->tls ? tls_link_subject(c->tls) : NULL;
+	r->base.id = r->id;
+	c->request = r;
+	/* A first request has had its deadline since the connection came. */
+	if (!c->fresh)
+		conn_due(c, &s->receiving);
+	c->fresh = false;
+	return r;
+}
+
+static bool id_is_good(const char *id)
+{
+	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyz"
+			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			      "0123456789._-");
+
+	return n > 0 && n <= 64 && !id[n];
+}
+
+static void name_request(struct request *r, const char *sent)
+{
+	struct server *s = r->server;
+	uint64_t n = ++s->next_id;
+	char *p = r->id;
+
+	if (sent && id_is_good(sent)) {
+		memcpy(r->id, sent, strlen(sent) + 1);
+		return;
+	}
+	memcpy(p, s->id_prefix, 8);
+	p[8] = '-';
+	/* Hex digits, the least first: no name needs to be read as a number. */
+	for (p += 9; n; n >>= 4)
+		*p++ = "0123456789abcdef"[n & 15];
+	*p = '\0';
+}
+
+static enum MHD_Result accept_head(struct request *r,
+				   struct MHD_Connection *mhd, const char *url,
+				   const char *version)
+{
+	struct guard_facts facts = {0};
+	const char *why;
+	int status = guard_check(r, mhd, url, version, &facts, &why);
+
+	name_request(r, facts.request_id);
+	if (status) {
+		answer_refuse(r, status, why);
+		return MHD_YES;
+	}
+	/* A length that was only announced is not worth much memory. */
+	if (facts.length)
+		buf_reserve(&r->body, facts.length < BODY_KEPT
+					      ? (size_t)facts.length
+					      : BODY_KEPT / 2);
+	r->phase = PHASE_RECEIVING;
+	return MHD_YES;
+}
+
+static enum MHD_Result take_body(struct request *r, const char *bytes,
+				 size_t *len)
+{
+	buf_add(&r->body, bytes, *len);
+	*len = 0;
+	if (buf_ok(&r->body))
+		return MHD_YES;
+	/* Only chunks come here: a length was checked with the head. */
+	conn_refuse(r->conn, 413, "the body is larger than this server takes");
+	return MHD_NO;
+}
+
+static enum MHD_Result deliver(struct request *r)
+{
+	struct server *s = r->server;
+
+	conn_due(r->conn, NULL);
+	r->phase = PHASE_CALLED;
+	r->base.body = buf_str(&r->body);
+	r->base.body_len = r->body.len;
+	s->conf.handle(s->conf.ctx, &r->base);
+	if (r->phase == PHASE_CALLED) {
+		r->phase = PHASE_HELD;
+		list_add(&s->held, &r->link);
+		MHD_suspend_connection(r->conn->mhd);
+	}
+	return MHD_YES;
+}
+
+/* libmicrohttpd calls with the head alone, then with pieces of the body if
+ * there are any, then once more; its signature is not ours to choose. */
+/* NOLINTNEXTLINE(readability-function-size) */
+enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
+			     const char *url, const char *method,
+			     const char *version, const char *upload,
+			     size_t *upload_size, void **request)
+{
+	struct server *s = ctx;
+	struct request *r = *request;
+
+	if (s->dead)
+		return MHD_NO;
+	switch (r->phase) {
+	case PHASE_NEW:
+		r->base.method = method;
+		return accept_head(r, mhd, url, version);
+	case PHASE_RECEIVING:
+		if (*upload_size)
+			return take_body(r, upload, upload_size);
+		return deliver(r);
+	case PHASE_CALLED:
+	case PHASE_HELD:
+	case PHASE_ANSWERED:
+	case PHASE_STREAM:
+	case PHASE_UPGRADE:
+	case PHASE_ORPHAN:
+		break;
+	}
+	/* Resumed without an answer, because none could be queued. */
+	return MHD_NO;
+}
+
+void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
+		  enum MHD_RequestTerminationCode why)
+{
+	struct request *r = *request;
+	struct conn *c;
+
+	(void)ctx;
+	(void)mhd;
+	(void)why;
+	*request = NULL;
+	if (!r)
+		return;
+	c = r->conn;
+	c->request = NULL;
+	if (r->phase == PHASE_ORPHAN) {
+		r->known = false;
+		r->conn = NULL;
+		if (r->over)
+			request_free(r);
+		return;
+	}
+	if (r->phase == PHASE_STREAM)
+		stream_release(r);
+	if (r->websocket)
+		websocket_abort(r->websocket);
+	conn_due(c, &r->server->waiting);
+	put_spare(r);
+}
+
+void request_orphan(struct request *r)
+{
+	assert(r->phase == PHASE_HELD);
+	r->phase = PHASE_ORPHAN;
+	r->known = true;
+	r->server = NULL;
+	list_remove(&r->link);
+	timer_free(r->timer);
+	r->timer = NULL;
+	/* These lie in the connection, which does not stay. */
+	r->base.method = arena_strdup(&r->arena, r->base.method);
+	r->base.peer = arena_strdup(&r->arena, r->base.peer);
+	if (r->base.tls_subject)
+		r->base.tls_subject =
+			arena_strdup(&r->arena, r->base.tls_subject);
+}

@@ -1,0 +1,106 @@
+/*
+ * request_priv - one request inside the server: the exchange behind exchange.h.
+ *
+ * Made when its first line has come, kept until libmicrohttpd is done with it,
+ * then used again.  A request that is held when its server goes becomes an
+ * orphan, which lives until its handler answers it.
+ */
+#pragma once
+
+#include "http/server_priv.h"
+
+struct websocket;
+
+enum phase {
+	PHASE_NEW,       /* its first line has come */
+	PHASE_RECEIVING, /* its head was accepted */
+	PHASE_CALLED,    /* in the handler */
+	PHASE_HELD,      /* the handler came back without an answer */
+	PHASE_ANSWERED,
+	PHASE_STREAM,
+	PHASE_UPGRADE,
+	PHASE_ORPHAN,
+};
+
+struct request {
+	struct exchange base;  /* first: cast from struct exchange */
+	struct server *server; /* NULL for an orphan */
+	struct conn *conn;
+	struct list link; /* in held, streams, websockets or spare */
+	enum phase phase;
+	bool known; /* libmicrohttpd may still name this orphan */
+	bool over;  /* this orphan has been answered */
+	size_t target_len;
+	struct arena arena;
+	struct buf body;
+	struct timer *timer;
+	void (*after)(struct exchange *x);
+	struct websocket *websocket;
+	char id[65];
+
+	/* A stream's own. */
+	struct stream_source source;
+	struct list rest; /* in resting, or alone */
+	struct buf out;   /* filled and not yet taken */
+	size_t taken;     /* of out */
+	uint64_t filled;  /* when, for the pace */
+	uint64_t spoke;   /* when, for the heartbeat */
+	bool suspended;   /* until it is woken */
+	bool woken;       /* there may be something to fill with */
+	bool beat;        /* a comment is due */
+	bool ending;      /* after out */
+	bool doomed;      /* at once */
+};
+
+/* request.c: libmicrohttpd's callbacks. */
+void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd);
+enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
+			     const char *url, const char *method,
+			     const char *version, const char *upload,
+			     size_t *upload_size, void **request);
+void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
+		  enum MHD_RequestTerminationCode why);
+
+/* The server goes: from now on R is its handler's alone. */
+void request_orphan(struct request *r);
+void request_free(struct request *r);
+
+/* answer.c */
+extern const struct exchange_ops answer_ops;
+
+/* Queue RESPONSE, now or by waking the held connection; takes it over. */
+void answer_send(struct request *r, unsigned status,
+		 struct MHD_Response *response);
+void answer_header(struct MHD_Response *response, const char *name,
+		   const char *value);
+
+/* The headers that every answer has. */
+void answer_common(struct request *r, struct MHD_Response *response);
+
+/* Answer in the handler's place, and close. */
+void answer_refuse(struct request *r, int status, const char *why);
+
+/* stream.c */
+void stream_begin(struct request *r, const struct reply *head,
+		  const struct stream_source *source);
+void stream_wake(struct request *r);
+void stream_beat(struct server *s);     /* comments that are due */
+void stream_rested(void *server);       /* the pace's timer */
+void stream_end(struct request *r);     /* after what is in out */
+void stream_doom(struct request *r);    /* now */
+void stream_release(struct request *r); /* calls gone() */
+
+/* guard.c */
+struct guard_facts {
+	const char *request_id; /* as the client sent it, or NULL */
+	uint64_t length;        /* announced; 0 when it was not */
+};
+
+/* Whether the head is one that no two readers can read differently.  0, or the
+ * status to refuse it with and why. */
+int guard_check(const struct request *r, struct MHD_Connection *mhd,
+		const char *url, const char *version,
+		struct guard_facts *ret_facts, const char **ret_why);
+
+/* websocket.c: the server's side of an upgrade. */
+void websocket_abort(struct websocket *w);
