@@ -1,0 +1,72 @@
+/*
+ * backend - where the log is kept, behind one table.
+ *
+ * The store is a log of rows, one a transaction, numbered without a gap.  A
+ * backend keeps rows; it knows nothing of what is in them.  The store's core
+ * gives it one batch at a time.
+ *
+ * commit MUST make the whole batch durable before it answers BATCH_DONE, or
+ * leave nothing of it behind.  When another writer's row already stands at the
+ * batch's first revision (the guard), it MUST first feed the core every row
+ * from there on and then answer BATCH_LOST.  When it cannot tell whether the
+ * batch is durable, it MUST end the process.  It answers on the loop's thread,
+ * by done(), never from inside commit().
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct backend;
+
+struct row {
+	uint64_t revision;
+	int64_t at;       /* wall time */
+	const char *data; /* lines; see line.h */
+	size_t len;
+	const char *audit; /* a line of JSON for the audit trail, or NULL */
+	size_t audit_len;
+};
+
+/* A row before the horizon that has lost lines: what is left of it. */
+struct trim {
+	uint64_t revision;
+	const char *data; /* NULL: nothing, drop the row */
+	size_t len;
+};
+
+enum batch_result { BATCH_DONE, BATCH_LOST, BATCH_FAILED };
+
+struct batch {
+	const struct row *rows;
+	size_t n;
+	const struct trim *trims;
+	size_t n_trims;
+	uint64_t horizon; /* rows from here on are whole; older ones trimmed */
+
+	enum batch_result result;
+	struct err err; /* with BATCH_FAILED */
+	void (*done)(struct batch *b);
+	void *ctx;
+};
+
+/* Told of every row: on load, and when another writer wrote it. */
+typedef int backend_feed(void *ctx, const struct row *row, struct err *err);
+
+struct backend_ops {
+	const char *name;
+
+	/* Feed every row in order, after setting *ret_horizon.  FEED and CTX
+	 * are kept for rows of other writers. */
+	int (*load)(struct backend *b, backend_feed *feed, void *ctx,
+		    uint64_t *ret_horizon, struct err *err);
+	void (*commit)(struct backend *b, struct batch *batch);
+	void (*close)(struct backend *b);
+};
+
+/* The part all backends share; a backend's own struct begins with one. */
+struct backend {
+	const struct backend_ops *ops;
+};

@@ -1,0 +1,458 @@
+#include "store/cache.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/field_ops.h"
+#include "base/mem.h"
+
+/* A value too long for a key is not indexed; a filter by it scans. */
+#define KEY_MOST 512
+
+static const char *entry_key(const void *member)
+{
+	return ((const struct entry *)member)->id;
+}
+
+/* Collecting the indexed fields of a table, those of nested objects and of
+ * lists' items among them. */
+struct collect {
+	struct cache *cache;
+	const struct kind *const *all;
+	const struct field *list;
+	size_t list_offset;
+};
+
+static void collect(struct collect *how, const struct field *fields,
+		    const char *prefix, size_t base);
+
+static void collect_leaf(struct collect *how, const struct field *f,
+			 const char *path, size_t offset)
+{
+	struct cache *c = how->cache;
+	struct index_field *i = &c->fields[c->n_fields];
+
+	if (!(f->flags & FIELD_INDEX) && !f->refers)
+		return;
+	assert(c->n_fields < INDEX_FIELDS_MOST);
+	c->n_fields++;
+	snprintf(i->path, sizeof(i->path), "%s", path);
+	i->field = f;
+	i->offset = offset;
+	i->list = how->list;
+	i->list_offset = how->list_offset;
+	if (f->type == FIELD_LIST) {
+		i->list = f;
+		i->list_offset = offset;
+		i->offset = 0;
+	}
+	for (const struct kind *const *k = how->all; f->refers && *k; k++)
+		if (strcmp((*k)->name, f->refers) == 0)
+			i->refers = *k;
+}
+
+static void collect(struct collect *how, const struct field *fields,
+		    const char *prefix, size_t base)
+{
+	struct field_walk w = field_walk(fields);
+	const struct field *f;
+	size_t offset;
+
+	while ((f = field_walk_next(&w, &offset))) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s%s%s", prefix,
+			 *prefix ? "." : "", f->name);
+		if (f->flags & FIELD_SECRET)
+			how->cache->has_secrets = true;
+		if (f->type == FIELD_OBJECT) {
+			collect(how, f->fields, path, base + offset);
+		} else if (f->type == FIELD_LIST && f->item == FIELD_OBJECT) {
+			struct collect inner = {how->cache, how->all, f,
+						base + offset};
+
+			collect(&inner, f->fields, path, 0);
+		} else {
+			collect_leaf(how, f, path, base + offset);
+		}
+	}
+}
+
+void cache_init(struct cache *c, const struct kind *k,
+		const struct kind *const *all)
+{
+	struct collect how = {.cache = c, .all = all};
+
+	*c = (struct cache){.kind = k};
+	sorted_init(&c->by_order, entry_key);
+	collect(&how, k->fields, "", 0);
+}
+
+struct each {
+	void (*fn)(void *ctx, const char *key);
+	void *ctx;
+};
+
+static void emit(const struct each *each, const char *path, const char *value)
+{
+	char key[KEY_MOST];
+	size_t path_len = strlen(path), len = strlen(value);
+
+	if (path_len + len + 2 > sizeof(key))
+		return;
+	memcpy(key, path, path_len);
+	key[path_len] = '=';
+	memcpy(key + path_len + 1, value, len + 1);
+	each->fn(each->ctx, key);
+}
+
+static void emit_tags(const struct each *each, const char *path,
+		      const struct items *tags)
+{
+	const struct field_tag *t = tags->at;
+
+	for (size_t i = 0; i < tags->n; i++) {
+		char pair[KEY_MOST];
+
+		snprintf(pair, sizeof(pair), "%s=%s", t[i].key, t[i].value);
+		emit(each, path, pair);
+	}
+}
+
+static void emit_value(const struct each *each, const struct index_field *i,
+		       const void *at)
+{
+	enum field_type type =
+		i->list == i->field ? i->field->item : i->field->type;
+	struct buf text = BUF_INIT(KEY_MOST);
+
+	if (type == FIELD_STRING) {
+		if (*(const char *const *)at)
+			emit(each, i->path, *(const char *const *)at);
+	} else if (type == FIELD_TAGS) {
+		emit_tags(each, i->path, at);
+	} else {
+		field_text(i->field, at, &text);
+		if (text.len && buf_ok(&text))
+			emit(each, i->path, text.data);
+		buf_release(&text);
+	}
+}
+
+static void emit_field(const struct each *each, const struct index_field *i,
+		       const char *object)
+{
+	const struct items *items;
+
+	if (!i->list) {
+		emit_value(each, i, object + i->offset);
+		return;
+	}
+	items = (const void *)(object + i->list_offset);
+	for (size_t n = 0; n < items->n; n++)
+		emit_value(each, i,
+			   (const char *)items->at + n * i->list->size +
+				   i->offset);
+}
+
+void cache_unique(const struct cache *c, const void *object, struct buf *out)
+{
+	const struct meta *meta = object;
+	const struct field *f;
+	const void *at;
+
+	if (c->kind->unique_within) {
+		f = field_find(c->kind->fields, c->kind->unique_within, object,
+			       &at);
+		field_text(f, at, out);
+	}
+	buf_addc(out, '/');
+	buf_adds(out, meta->name ? meta->name : "");
+}
+
+/* Every index key that OBJECT, of cache C, has. */
+static void each_key(const struct cache *c, const void *object,
+		     const struct each *each)
+{
+	struct buf unique = BUF_INIT(KEY_MOST);
+
+	if (!object)
+		return;
+	for (size_t i = 0; i < c->n_fields; i++)
+		emit_field(each, &c->fields[i], object);
+	cache_unique(c, object, &unique);
+	emit(each, "@name", buf_str(&unique));
+	buf_release(&unique);
+}
+
+struct seek {
+	const char *key;
+	bool found;
+};
+
+static void compare_key(void *ctx, const char *key)
+{
+	struct seek *seek = ctx;
+
+	if (strcmp(seek->key, key) == 0)
+		seek->found = true;
+}
+
+static bool has_key(const struct version *v, const char *key)
+{
+	struct seek seek = {.key = key};
+	struct each each = {compare_key, &seek};
+
+	each_key(v->entry->cache, v->record.object, &each);
+	return seek.found;
+}
+
+static void add_key(void *ctx, const char *key)
+{
+	struct entry *e = ctx;
+	struct cache *c = e->cache;
+	struct bucket *b = map_get(&c->buckets, key);
+
+	if (!b) {
+		size_t len = strlen(key) + 1;
+
+		b = xmalloc(sizeof(*b) + len);
+		memcpy(b->key, key, len);
+		sorted_init(&b->set, entry_key);
+		map_add(&c->buckets, b->key, b);
+	}
+	sorted_add(&b->set, e);
+}
+
+/* The entry lost a version that had KEY: does another still have it? */
+static void remove_key(void *ctx, const char *key)
+{
+	struct entry *e = ctx;
+	struct bucket *b;
+
+	for (const struct version *v = e->newest; v; v = v->older)
+		if (has_key(v, key))
+			return;
+	b = map_get(&e->cache->buckets, key);
+	if (!b)
+		return;
+	sorted_remove(&b->set, e->id);
+	if (b->set.count)
+		return;
+	map_remove(&e->cache->buckets, key);
+	sorted_release(&b->set);
+	free(b);
+}
+
+struct entry *cache_find(const struct cache *c, const char *id)
+{
+	return map_get(&c->by_id, id);
+}
+
+static struct entry *entry_new(struct cache *c, const char *id)
+{
+	size_t len = strlen(id) + 1;
+	struct entry *e = xmalloc(sizeof(*e) + len);
+
+	e->cache = c;
+	e->newest = NULL;
+	memcpy(e->id, id, len);
+	map_add(&c->by_id, e->id, e);
+	sorted_add(&c->by_order, e);
+	return e;
+}
+
+static void entry_free(struct entry *e)
+{
+	map_remove(&e->cache->by_id, e->id);
+	sorted_remove(&e->cache->by_order, e->id);
+	free(e);
+}
+
+struct version *entry_at(const struct entry *e, uint64_t at)
+{
+	struct version *v = e->newest;
+
+	while (v && v->record.revision > at)
+		v = v->older;
+	return v;
+}
+
+static void count(struct entry *e, int by)
+{
+	if (e->newest && e->newest->record.object)
+		e->cache->live += (size_t)by;
+}
+
+static void set_json(struct version *v, const struct kind *k, bool secrets)
+{
+	struct buf json = BUF_INIT((size_t)8 << 20);
+	char *begin;
+
+	if (!v->record.object)
+		return;
+	if (secrets) {
+		field_encode(k->fields, v->record.object, FIELD_PUBLIC, &json);
+		v->public_json = buf_take(&json, &v->record.len);
+		v->record.json = v->public_json;
+		return;
+	}
+	/* "+kind@1 ID {…}\n": what follows the second space. */
+	begin = strchr(v->line, ' ');
+	begin = strchr(begin + 1, ' ') + 1;
+	v->record.json = begin;
+	v->record.len = v->line_len - (size_t)(begin - v->line) - 1;
+}
+
+static void join(struct change *change, struct version *v)
+{
+	if (change->n == change->room) {
+		change->room = change->room ? 2 * change->room : 1;
+		change->versions = xrealloc(change->versions, change->room,
+					    sizeof(struct version *));
+	}
+	change->versions[change->n++] = v;
+	change->live++;
+	v->change = change;
+}
+
+struct version *cache_add(struct cache *c, struct change *change,
+			  const char *id, const void *object, const char *line,
+			  size_t line_len)
+{
+	struct version *v = xmalloc(sizeof(*v) + line_len + 1);
+	struct entry *e = cache_find(c, id);
+	struct each each = {add_key, NULL};
+
+	if (!e)
+		e = entry_new(c, id);
+	*v = (struct version){.entry = e, .line_len = line_len};
+	memcpy(v->line, line, line_len);
+	v->line[line_len] = '\0';
+	v->record.kind = c->kind;
+	v->record.id = e->id;
+	v->record.revision = change->revision;
+	if (object)
+		v->record.object =
+			field_copy(c->kind->fields, c->kind->size, object);
+	set_json(v, c->kind, c->has_secrets);
+	join(change, v);
+	count(e, -1);
+	v->older = e->newest;
+	e->newest = v;
+	count(e, 1);
+	each.ctx = e;
+	each_key(c, v->record.object, &each);
+	return v;
+}
+
+static void version_free(struct version *v)
+{
+	union {
+		const void *read;
+		void *write;
+	} object = {v->record.object};
+
+	free(object.write);
+	free(v->public_json);
+	free(v);
+}
+
+/* V is off its entry's chain: out of the indexes, and gone. */
+static void forget(struct version *v)
+{
+	struct entry *e = v->entry;
+	struct each each = {remove_key, e};
+
+	each_key(e->cache, v->record.object, &each);
+	if (!e->newest)
+		entry_free(e);
+	version_free(v);
+}
+
+void cache_undo(struct version *v)
+{
+	struct entry *e = v->entry;
+
+	assert(e->newest == v);
+	count(e, -1);
+	e->newest = v->older;
+	count(e, 1);
+	forget(v);
+}
+
+void cache_drop(struct version *v)
+{
+	struct entry *e = v->entry;
+	struct version **at = &e->newest;
+
+	assert(!v->older);
+	if (e->newest == v)
+		count(e, -1);
+	while (*at != v)
+		at = &(*at)->older;
+	*at = NULL;
+	forget(v);
+}
+
+size_t version_bytes(const struct version *v)
+{
+	/* The decoded copy is about as large as the text it came from. */
+	return sizeof(*v) + v->line_len +
+	       (v->record.object ? v->entry->cache->kind->size + v->line_len
+				 : 0);
+}
+
+const struct sorted *cache_index(const struct cache *c, const char *path,
+				 const char *value)
+{
+	char key[KEY_MOST];
+	struct bucket *b;
+
+	if (strlen(path) + strlen(value) + 2 > sizeof(key))
+		return NULL;
+	snprintf(key, sizeof(key), "%s=%s", path, value);
+	b = map_get(&c->buckets, key);
+	return b ? &b->set : NULL;
+}
+
+bool cache_matches(const struct cache *c, const void *object, const char *path,
+		   const char *value)
+{
+	char key[KEY_MOST];
+	struct seek seek = {.key = key};
+	struct each each = {compare_key, &seek};
+
+	if (strlen(path) + strlen(value) + 2 > sizeof(key))
+		return false;
+	snprintf(key, sizeof(key), "%s=%s", path, value);
+	each_key(c, object, &each);
+	return seek.found;
+}
+
+void cache_release(struct cache *c)
+{
+	struct bucket *b;
+	struct entry *e;
+	size_t i = 0;
+
+	while ((b = map_next(&c->buckets, &i))) {
+		sorted_release(&b->set);
+		free(b);
+	}
+	map_release(&c->buckets);
+	i = 0;
+	while ((e = map_next(&c->by_id, &i))) {
+		while (e->newest) {
+			struct version *v = e->newest;
+
+			e->newest = v->older;
+			version_free(v);
+		}
+		free(e);
+	}
+	map_release(&c->by_id);
+	sorted_release(&c->by_order);
+}

@@ -1,0 +1,116 @@
+/*
+ * cache - every object in memory, with its recent past and its indexes.
+ *
+ * An entry is an object's identity; its versions hang on it, newest first, the
+ * ones not yet durable among them.  What was true at revision R is the first
+ * version at or before R.  An index holds an entry as long as any of its
+ * versions has the value, so a reader looks at the version once more.
+ *
+ * The store's own; others use store.h and read.h.
+ */
+#pragma once
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/sorted.h"
+#include "model/kind.h"
+#include "store/store.h"
+
+enum { INDEX_FIELDS_MOST = 24 };
+
+/* A field that is indexed, or that refers to another object. */
+struct index_field {
+	char path[64]; /* "spec.flavorId" */
+	const struct field *field;
+	size_t offset;            /* in the object, or in a list's item */
+	const struct field *list; /* the list it lies in, or NULL */
+	size_t list_offset;
+	const struct kind *refers;
+};
+
+struct cache {
+	const struct kind *kind;
+	struct map by_id;
+	struct sorted by_order;
+	struct map buckets; /* "path=value" to struct bucket */
+	struct index_field fields[INDEX_FIELDS_MOST];
+	size_t n_fields;
+	bool has_secrets;
+	size_t live; /* objects there now, pending ones included */
+};
+
+struct entry {
+	struct cache *cache;
+	struct version *newest;
+	char id[];
+};
+
+/* One transaction's writes: a row of the log in memory. */
+struct change {
+	uint64_t revision;
+	int64_t at;
+	struct version **versions; /* in the order written */
+	size_t n, room;
+	size_t live;   /* versions that are still held */
+	bool in_log;   /* not yet expired */
+	bool trimming; /* waits for its row to be trimmed */
+	struct memo *memo;
+	char *audit;
+	struct list trim_link;
+};
+
+struct version {
+	struct record record; /* first; its id is the entry's */
+	struct entry *entry;
+	struct version *older;
+	struct change *change;
+	char *public_json; /* when it is not part of the line */
+	size_t line_len;
+	char line[]; /* as it goes into the log, newline included */
+};
+
+struct bucket {
+	struct sorted set;
+	char key[];
+};
+
+/* ALL: the kinds that fields may refer to. */
+void cache_init(struct cache *c, const struct kind *k,
+		const struct kind *const *all);
+
+/* Frees every entry and version; their changes are the caller's. */
+void cache_release(struct cache *c);
+
+struct entry *cache_find(const struct cache *c, const char *id);
+
+/* The version that holds at revision AT; NULL when there is none, or it is a
+ * tombstone's absence before creation.  A tombstone is returned. */
+struct version *entry_at(const struct entry *e, uint64_t at);
+
+/* Make a version and hang it on its entry, which is made when need be, and on
+ * CHANGE.  OBJECT is copied; NULL makes a tombstone.  LINE is copied. */
+struct version *cache_add(struct cache *c, struct change *change,
+			  const char *id, const void *object, const char *line,
+			  size_t line_len);
+
+/* Take back the newest version of its entry. */
+void cache_undo(struct version *v);
+
+/* Drop V, the oldest version of its entry; frees the entry with its last. */
+void cache_drop(struct version *v);
+
+/* Bytes of memory that V holds. */
+size_t version_bytes(const struct version *v);
+
+/* The set of entries that had PATH=VALUE in a version we still have; NULL
+ * when there is none. */
+const struct sorted *cache_index(const struct cache *c, const char *path,
+				 const char *value);
+
+/* OBJECT's member PATH is VALUE now. */
+bool cache_matches(const struct cache *c, const void *object, const char *path,
+		   const char *value);
+
+/* The value that a kind's names are unique within, joined with the name: what
+ * the index path "@name" holds. */
+void cache_unique(const struct cache *c, const void *object, struct buf *out);

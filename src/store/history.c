@@ -1,0 +1,370 @@
+/*
+ * history - what was, for as long as the log keeps it: changes by revision,
+ * reads in the past, watching, and letting go.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/read.h"
+#include "store/store_priv.h"
+
+/* One call to store_expire() lets go of no more, to keep the turn short. */
+#define EXPIRE_MOST 512
+
+struct cache *store_cache(const struct store *s, const struct kind *k)
+{
+	union {
+		const struct cache *read;
+		struct cache *write;
+	} c = {s->caches};
+
+	while (c.read->kind != k) {
+		c.read++;
+		assert(c.read < s->caches + s->n_caches);
+	}
+	return c.write;
+}
+
+const struct kind *store_kind(const struct store *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_caches; i++)
+		if (strcmp(s->caches[i].kind->name, name) == 0)
+			return s->caches[i].kind;
+	return NULL;
+}
+
+struct change *change_new(struct store *s, uint64_t revision, int64_t at)
+{
+	struct change *c = xcalloc(1, sizeof(*c));
+
+	(void)s;
+	c->revision = revision;
+	c->at = at;
+	list_init(&c->trim_link);
+	return c;
+}
+
+void change_free(struct change *c)
+{
+	list_remove(&c->trim_link);
+	free(c->versions);
+	free(c->audit);
+	free(c->memo);
+	free(c);
+}
+
+void memo_add(struct store *s, struct change *c, const char *key,
+	      const char *digest, const struct kind *k, const char *id)
+{
+	struct memo *m = xcalloc(1, sizeof(*m));
+
+	assert(!c->memo && strlen(key) < sizeof(m->key) &&
+	       strlen(digest) < sizeof(m->digest) && strlen(id) < 40);
+	m->change = c;
+	m->kind = k;
+	memcpy(m->key, key, strlen(key));
+	memcpy(m->digest, digest, strlen(digest));
+	memcpy(m->id, id, strlen(id));
+	map_add(&s->memos, m->key, m);
+	c->memo = m;
+}
+
+void memo_drop(struct store *s, struct change *c)
+{
+	if (!c->memo)
+		return;
+	map_remove(&s->memos, c->memo->key);
+	free(c->memo);
+	c->memo = NULL;
+}
+
+static void grow(struct history *h)
+{
+	struct history old = *h;
+
+	h->room = old.room ? 2 * old.room : 1024;
+	h->ring = xcalloc(h->room, sizeof(struct change *));
+	for (uint64_t r = old.first; r < old.first + old.n; r++)
+		h->ring[r % h->room] = old.ring[r % old.room];
+	free(old.ring);
+}
+
+void history_add(struct store *s, struct change *c)
+{
+	struct history *h = &s->history;
+
+	if (!h->n)
+		h->first = c->revision;
+	assert(c->revision == h->first + h->n);
+	if (h->n == h->room)
+		grow(h);
+	h->ring[c->revision % h->room] = c;
+	h->n++;
+	c->in_log = true;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->versions[i]->older)
+			h->bytes += version_bytes(c->versions[i]->older);
+}
+
+struct change *history_at(const struct store *s, uint64_t revision)
+{
+	const struct history *h = &s->history;
+
+	if (revision < h->first || revision >= h->first + h->n)
+		return NULL;
+	return h->ring[revision % h->room];
+}
+
+struct change *history_pop(struct store *s)
+{
+	struct history *h = &s->history;
+	struct change *c = history_at(s, h->first + h->n - 1);
+
+	h->n--;
+	c->in_log = false;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->versions[i]->older)
+			h->bytes -= version_bytes(c->versions[i]->older);
+	return c;
+}
+
+void history_release(struct store *s)
+{
+	struct list *l;
+
+	while ((l = list_pop(&s->history.trims))) {
+		struct change *c = CONTAINER_OF(l, struct change, trim_link);
+
+		if (!c->live && !c->in_log)
+			change_free(c);
+	}
+	while (s->history.n)
+		change_free(history_pop(s));
+	free(s->history.ring);
+}
+
+/* A version that no reader can reach any more: its row has lost a line. */
+static void let_go(struct store *s, struct version *v)
+{
+	struct change *c = v->change;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->versions[i] == v)
+			c->versions[i] = NULL;
+	c->live--;
+	if (!c->trimming) {
+		c->trimming = true;
+		list_add(&s->history.trims, &c->trim_link);
+	}
+	cache_drop(v);
+}
+
+void history_settle(struct store *s, struct change *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		struct version *v = c->versions[i];
+
+		if (v->older)
+			let_go(s, v->older);
+		if (!v->record.object && v->entry->newest == v)
+			let_go(s, v);
+	}
+	/* A row that wrote nothing that is still there, or ever. */
+	if (!c->live && !c->trimming) {
+		c->trimming = true;
+		list_add(&s->history.trims, &c->trim_link);
+	}
+}
+
+static void expire_oldest(struct store *s)
+{
+	struct history *h = &s->history;
+	struct change *c = history_at(s, h->first);
+
+	h->first++;
+	h->n--;
+	c->in_log = false;
+	memo_drop(s, c);
+	free(c->audit);
+	c->audit = NULL;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->versions[i]->older)
+			h->bytes -= version_bytes(c->versions[i]->older);
+	history_settle(s, c);
+}
+
+static bool is_over(struct store *s, const struct change *oldest)
+{
+	const struct history *h = &s->history;
+	struct list *l;
+
+	if (oldest->revision >= s->durable)
+		return false;
+	for (l = s->pins.next; l != &s->pins; l = l->next)
+		if (oldest->revision >=
+		    CONTAINER_OF(l, struct pin, link)->revision)
+			return false;
+	return h->n > s->conf.log_revisions || h->bytes > s->conf.log_bytes ||
+	       oldest->at + s->conf.log_age_ms < clock_wall(s->conf.clock);
+}
+
+void store_expire(struct store *s)
+{
+	for (size_t i = 0; i < EXPIRE_MOST && s->history.n; i++) {
+		if (!is_over(s, history_at(s, s->history.first)))
+			break;
+		expire_oldest(s);
+	}
+}
+
+int store_check_at(const struct store *s, uint64_t at, struct err *err)
+{
+	if (at > s->durable)
+		return err_set(err, ERR_INVALID,
+			       "revision %llu is yet to come; the newest is "
+			       "%llu",
+			       (unsigned long long)at,
+			       (unsigned long long)s->durable);
+	/* What held just before the oldest change is still known, too. */
+	if (at + 1 < s->history.first)
+		return err_set(err, ERR_GONE,
+			       "revision %llu is no longer kept; the oldest is "
+			       "%llu",
+			       (unsigned long long)at,
+			       (unsigned long long)s->history.first - 1);
+	return 0;
+}
+
+bool store_get(const struct store *s, uint64_t at, const struct kind *k,
+	       const char *id, struct record *ret)
+{
+	const struct entry *e = cache_find(store_cache(s, k), id);
+	const struct version *v;
+
+	v = e ? entry_at(e, at ? at : s->durable) : NULL;
+	if (!v || !v->record.object)
+		return false;
+	*ret = v->record;
+	return true;
+}
+
+struct scan store_scan(const struct store *s, uint64_t at, const struct kind *k,
+		       const char *after)
+{
+	struct scan scan = {.store = s,
+			    .cache = store_cache(s, k),
+			    .at = at ? at : s->durable};
+	struct sorted_walk w;
+
+	scan.set = &scan.cache->by_order;
+	w = sorted_from(scan.set, after);
+	scan.run = w.run;
+	scan.i = w.i;
+	return scan;
+}
+
+static bool is_indexed(const struct cache *c, const char *path)
+{
+	for (size_t i = 0; i < c->n_fields; i++)
+		if (strcmp(c->fields[i].path, path) == 0)
+			return true;
+	return strcmp(path, "@name") == 0;
+}
+
+bool scan_narrow(struct scan *scan, const char *path, const char *value,
+		 const char *after)
+{
+	static const struct sorted nothing;
+	struct sorted_walk w;
+
+	if (!is_indexed(scan->cache, path) || strlen(value) > 256)
+		return false;
+	scan->set = cache_index(scan->cache, path, value);
+	if (!scan->set)
+		scan->set = &nothing;
+	w = sorted_from(scan->set, after);
+	scan->run = w.run;
+	scan->i = w.i;
+	scan->path = path;
+	scan->value = value;
+	return true;
+}
+
+bool scan_next(struct scan *scan, struct record *ret, size_t *effort)
+{
+	struct sorted_walk w = {scan->set, scan->run, scan->i};
+	const struct entry *e;
+
+	while ((e = sorted_next(&w))) {
+		const struct version *v = entry_at(e, scan->at);
+
+		scan->run = w.run;
+		scan->i = w.i;
+		++*effort;
+		if (!v || !v->record.object)
+			continue;
+		/* An only version is why its entry is in the index. */
+		if (scan->path && (v != e->newest || v->older) &&
+		    !cache_matches(scan->cache, v->record.object, scan->path,
+				   scan->value))
+			continue;
+		*ret = v->record;
+		return true;
+	}
+	return false;
+}
+
+bool store_next(const struct store *s, const struct kind *k, struct cursor *c,
+		struct event *ret, bool *ret_gone)
+{
+	*ret_gone = c->revision + 1 < s->history.first;
+	while (!*ret_gone && c->revision < s->durable) {
+		const struct change *change = history_at(s, c->revision + 1);
+		const struct version *hit = NULL;
+
+		for (; c->i < change->n; c->i++) {
+			const struct version *v = change->versions[c->i];
+
+			if (v->record.kind != k)
+				continue;
+			if (hit)
+				break;
+			hit = v;
+		}
+		if (c->i == change->n) {
+			c->revision++;
+			c->i = 0;
+		}
+		if (!hit)
+			continue;
+		ret->now = hit->record;
+		ret->before = hit->older ? hit->older->record
+					 : (struct record){.kind = k};
+		ret->last = c->i == 0;
+		return true;
+	}
+	return false;
+}
+
+void store_watch(struct store *s, struct watcher *w)
+{
+	list_add(&s->watchers, &w->link);
+}
+
+void store_unwatch(struct watcher *w)
+{
+	list_remove(&w->link);
+}
+
+void store_pin(struct store *s, struct pin *p, uint64_t revision)
+{
+	p->revision = revision;
+	list_add(&s->pins, &p->link);
+}
+
+void store_unpin(struct pin *p)
+{
+	list_remove(&p->link);
+}

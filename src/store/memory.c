@@ -1,0 +1,199 @@
+#include "store/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct disk {
+	struct row *rows; /* in order; a dropped one has revision 0 */
+	size_t n, room;
+	uint64_t newest, horizon;
+};
+
+struct memory {
+	struct backend base; /* first: a backend is cast to its memory */
+	struct disk *disk;
+	struct batch *batch;
+	backend_feed *feed;
+	void *ctx;
+	uint64_t seen;
+};
+
+static struct memory *memory(struct backend *b)
+{
+	return (struct memory *)b;
+}
+
+struct disk *disk_new(void)
+{
+	struct disk *d = xcalloc(1, sizeof(*d));
+
+	d->horizon = 1;
+	return d;
+}
+
+static void set_data(struct row *row, const char *data, size_t len)
+{
+	union {
+		const char *read;
+		char *write;
+	} old = {row->data};
+
+	free(old.write);
+	row->data = data ? xmemdup(data, len) : NULL;
+	row->len = len;
+}
+
+void disk_free(struct disk *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		set_data(&d->rows[i], NULL, 0);
+	free(d->rows);
+	free(d);
+}
+
+uint64_t disk_newest(const struct disk *d)
+{
+	return d->newest;
+}
+
+size_t disk_rows(const struct disk *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += d->rows[i].data != NULL;
+	return n;
+}
+
+void disk_tear(struct disk *d, uint64_t revision)
+{
+	set_data(&d->rows[revision - 1], NULL, 0);
+}
+
+static int feed_from(struct memory *m, uint64_t from, struct err *err)
+{
+	struct disk *d = m->disk;
+
+	for (uint64_t r = from; r <= d->newest; r++) {
+		const struct row *row = &d->rows[r - 1];
+
+		m->seen = r;
+		if (row->data && m->feed(m->ctx, row, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int memory_load(struct backend *b, backend_feed *feed, void *ctx,
+		       uint64_t *ret_horizon, struct err *err)
+{
+	struct memory *m = memory(b);
+
+	m->feed = feed;
+	m->ctx = ctx;
+	*ret_horizon = m->disk->horizon;
+	return feed_from(m, 1, err);
+}
+
+static void memory_commit(struct backend *b, struct batch *batch)
+{
+	assert(!memory(b)->batch);
+	memory(b)->batch = batch;
+}
+
+static void memory_close(struct backend *b)
+{
+	free(memory(b));
+}
+
+static const struct backend_ops memory_ops = {
+	.name = "memory",
+	.load = memory_load,
+	.commit = memory_commit,
+	.close = memory_close,
+};
+
+struct backend *memory_open(struct disk *d)
+{
+	struct memory *m = xcalloc(1, sizeof(*m));
+
+	m->base.ops = &memory_ops;
+	m->disk = d;
+	return &m->base;
+}
+
+bool memory_pending(const struct backend *b)
+{
+	return ((const struct memory *)b)->batch;
+}
+
+static void write_batch(struct disk *d, const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		if (d->n == d->room) {
+			d->room = d->room ? 2 * d->room : 64;
+			d->rows = xrealloc(d->rows, d->room, sizeof(*d->rows));
+		}
+		d->rows[d->n] = batch->rows[i];
+		d->rows[d->n].data = NULL;
+		d->rows[d->n].audit = NULL;
+		set_data(&d->rows[d->n], batch->rows[i].data,
+			 batch->rows[i].len);
+		d->newest = batch->rows[i].revision;
+		d->n++;
+		assert(d->newest == d->n);
+	}
+	for (size_t i = 0; i < batch->n_trims; i++) {
+		const struct trim *t = &batch->trims[i];
+
+		set_data(&d->rows[t->revision - 1], t->data, t->len);
+	}
+	if (batch->horizon > d->horizon)
+		d->horizon = batch->horizon;
+}
+
+static bool guard_holds(const struct memory *m)
+{
+	const struct batch *b = m->batch;
+
+	return !b->n || b->rows[0].revision == m->disk->newest + 1;
+}
+
+void memory_answer(struct backend *b, enum memory_fate fate)
+{
+	struct memory *m = memory(b);
+	struct batch *batch = m->batch;
+
+	assert(batch);
+	if (!guard_holds(m)) {
+		batch->result = BATCH_LOST;
+		if (feed_from(m, m->seen + 1, &batch->err) < 0)
+			abort();
+	} else if (fate == MEMORY_REFUSED) {
+		batch->result = BATCH_FAILED;
+		err_set(&batch->err, ERR_UNAVAILABLE,
+			"the disk is full: nothing was written");
+	} else {
+		batch->result = BATCH_DONE;
+		write_batch(m->disk, batch);
+		m->seen = m->disk->newest;
+	}
+	m->batch = NULL;
+	batch->done(batch);
+}
+
+void memory_write_silently(struct backend *b)
+{
+	struct memory *m = memory(b);
+
+	if (m->batch && guard_holds(m))
+		write_batch(m->disk, m->batch);
+}
+
+int memory_poll(struct backend *b, struct err *err)
+{
+	return feed_from(memory(b), memory(b)->seen + 1, err);
+}

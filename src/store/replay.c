@@ -1,0 +1,133 @@
+/* replay - rows of the log back into objects. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/field_ops.h"
+#include "base/json.h"
+#include "store/line.h"
+#include "store/store_priv.h"
+
+#define TREE_MOST ((size_t)64 << 20)
+
+static int upgrade(const struct kind *k, unsigned from, struct node **doc,
+		   struct arena *a, struct err *err)
+{
+	for (unsigned v = from; v < k->version; v++) {
+		*doc = k->upgrades[v - 1](*doc, a, err);
+		if (!*doc)
+			return err_wrap(err, "%s: version %u to %u", k->name, v,
+					v + 1);
+	}
+	return 0;
+}
+
+static int decode(const struct kind *k, const struct line *l, struct arena *a,
+		  void **ret, struct err *err)
+{
+	struct node *doc = json_parse(l->json, l->len, a, err);
+	struct violations v;
+
+	if (!doc || upgrade(k, l->version, &doc, a, err) < 0)
+		return -1;
+	*ret = arena_alloc(a, k->size);
+	violations_init(&v, a);
+	field_decode(k->fields, doc, FIELD_STORED, *ret, &v);
+	return v.n ? violations_err(&v, err) : 0;
+}
+
+/* An object written by an older version of the program gets a line of today's;
+ * its row is rewritten when there is time. */
+static void renew_line(struct store *s, const struct kind *k,
+		       const void *object, const char *id)
+{
+	buf_clear(&s->scratch);
+	line_begin(&s->scratch, '+', k->name, k->version, id);
+	buf_addc(&s->scratch, ' ');
+	field_encode(k->fields, object, FIELD_FULL, &s->scratch);
+	buf_addc(&s->scratch, '\n');
+}
+
+static int apply_put(struct store *s, struct change *c, const struct line *l,
+		     const struct kind *k, struct err *err)
+{
+	struct arena a;
+	void *object;
+	int r;
+
+	arena_init(&a, TREE_MOST);
+	r = decode(k, l, &a, &object, err);
+	if (r == 0) {
+		renew_line(s, k, object, l->id);
+		cache_add(store_cache(s, k), c, l->id, object, s->scratch.data,
+			  s->scratch.len);
+		if (l->version < k->version && !c->trimming) {
+			c->trimming = true;
+			list_add(&s->history.trims, &c->trim_link);
+		}
+	}
+	arena_release(&a);
+	return r;
+}
+
+static int apply_line(struct store *s, struct change *c, const struct line *l,
+		      bool in_log, struct err *err)
+{
+	const struct kind *k = store_kind(s, l->kind);
+
+	if (!k)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "an object of kind \"%s\", which this version "
+			       "of muster does not know",
+			       l->kind);
+	if (l->type == '=') {
+		if (in_log && !map_get(&s->memos, l->key))
+			memo_add(s, c, l->key, l->digest, k, l->id);
+		return 0;
+	}
+	if (l->version > k->version)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "%s %s was written by a newer version of muster",
+			       l->kind, l->id);
+	if (l->type == '+')
+		return apply_put(s, c, l, k, err);
+	buf_clear(&s->scratch);
+	line_begin(&s->scratch, '-', k->name, k->version, l->id);
+	buf_addc(&s->scratch, '\n');
+	cache_add(store_cache(s, k), c, l->id, NULL, s->scratch.data,
+		  s->scratch.len);
+	return 0;
+}
+
+int replay_row(struct store *s, const struct row *row, struct err *err)
+{
+	bool in_log = row->revision >= s->horizon;
+	uint64_t next = s->history.n ? s->newest + 1 : s->horizon;
+	const char *p = row->data, *end = row->data + row->len;
+	struct change *c;
+	struct line l;
+	int r;
+
+	if (row->revision <= s->newest || (in_log && row->revision != next))
+		return err_set(err, ERR_INTERNAL,
+			       "revision %llu follows on %llu: rows are "
+			       "missing",
+			       (unsigned long long)row->revision,
+			       (unsigned long long)s->newest);
+	c = change_new(s, row->revision, row->at);
+	s->newest = s->durable = row->revision;
+	while ((r = line_read(&p, end, &l, err)) > 0) {
+		if (apply_line(s, c, &l, in_log, err) < 0)
+			return err_wrap(err, "revision %llu",
+					(unsigned long long)row->revision);
+	}
+	if (r < 0)
+		return err_wrap(err, "revision %llu",
+				(unsigned long long)row->revision);
+	if (row->at > s->last_at)
+		s->last_at = row->at;
+	if (in_log)
+		history_add(s, c);
+	else
+		history_settle(s, c);
+	return 0;
+}

@@ -1,0 +1,288 @@
+#include "store/sqlite.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "loop/pool.h"
+#include "store/backend.h"
+#include "store/sqlite_priv.h"
+
+/* The exit status of a process whose disk failed: EX_IOERR. */
+#define EXIT_DISK 74
+
+enum statement {
+	INSERT_ROW,
+	INSERT_AUDIT,
+	UPDATE_ROW,
+	DELETE_ROW,
+	SET_HORIZON
+};
+
+static const char *const statements[] = {
+	[INSERT_ROW] = "INSERT INTO log(revision, at, sum, data) "
+		       "VALUES(?1, ?2, ?3, ?4)",
+	[INSERT_AUDIT] = "INSERT INTO audit(at, revision, entry) "
+			 "VALUES(?1, ?2, ?3)",
+	[UPDATE_ROW] = "UPDATE log SET sum = ?2, data = ?3 WHERE revision = ?1",
+	[DELETE_ROW] = "DELETE FROM log WHERE revision = ?1",
+	[SET_HORIZON] = "INSERT OR REPLACE INTO meta(key, value) "
+			"VALUES('horizon', ?1)",
+};
+
+struct sqlite {
+	struct backend base; /* first: a backend is cast to its sqlite */
+	sqlite3 *db;         /* the writer's, once there is one */
+	sqlite3_stmt *st[COUNT_OF(statements)];
+	struct pool *pool; /* of one: the writer */
+	struct job job;
+	struct batch *batch;
+	uint64_t horizon;
+	int lock;
+};
+
+static struct sqlite *sqlite(struct backend *b)
+{
+	return (struct sqlite *)b;
+}
+
+static sqlite3_int64 sum_of(uint64_t revision, const char *data, size_t len)
+{
+	uLong sum =
+		crc32_z(0, (const unsigned char *)&revision, sizeof(revision));
+
+	return (sqlite3_int64)crc32_z(sum, (const unsigned char *)data, len);
+}
+
+static int read_row(sqlite3_stmt *st, backend_feed *feed, void *ctx,
+		    struct err *err)
+{
+	struct row row = {
+		.revision = (uint64_t)sqlite3_column_int64(st, 0),
+		.at = sqlite3_column_int64(st, 1),
+		.data = sqlite3_column_blob(st, 3),
+		.len = (size_t)sqlite3_column_bytes(st, 3),
+	};
+
+	if (!row.data)
+		row.data = "";
+	if (sum_of(row.revision, row.data, row.len) !=
+	    sqlite3_column_int64(st, 2))
+		return err_set(err, ERR_INTERNAL,
+			       "the database is damaged (the checksum of "
+			       "revision %llu is wrong); restore a backup with "
+			       "'muster restore'",
+			       (unsigned long long)row.revision);
+	return feed(ctx, &row, err);
+}
+
+static int sqlite_load(struct backend *b, backend_feed *feed, void *ctx,
+		       uint64_t *ret_horizon, struct err *err)
+{
+	struct sqlite *s = sqlite(b);
+	sqlite3_int64 horizon;
+	sqlite3_stmt *st;
+	int rc, r = 0;
+
+	if (sqlite_number(s->db, "SELECT value FROM meta WHERE key='horizon'",
+			  &horizon, err) < 0)
+		return -1;
+	s->horizon = *ret_horizon = horizon ? (uint64_t)horizon : 1;
+	if (sqlite3_prepare_v2(s->db,
+			       "SELECT revision, at, sum, data FROM log "
+			       "ORDER BY revision",
+			       -1, &st, NULL) != SQLITE_OK)
+		return sqlite_err(s->db, err, "load");
+	while (r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		r = read_row(st, feed, ctx, err);
+	if (r == 0 && rc != SQLITE_DONE)
+		r = sqlite_err(s->db, err, "load");
+	sqlite3_finalize(st);
+	return r;
+}
+
+static int step(struct sqlite *s, enum statement which)
+{
+	int rc = sqlite3_step(s->st[which]);
+
+	sqlite3_reset(s->st[which]);
+	return rc == SQLITE_DONE ? 0 : -1;
+}
+
+static int write_row(struct sqlite *s, const struct row *r)
+{
+	sqlite3_stmt *st = s->st[INSERT_ROW];
+
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)r->revision);
+	sqlite3_bind_int64(st, 2, r->at);
+	sqlite3_bind_int64(st, 3, sum_of(r->revision, r->data, r->len));
+	sqlite3_bind_blob64(st, 4, r->data, r->len, SQLITE_STATIC);
+	if (step(s, INSERT_ROW) < 0)
+		return -1;
+	if (!r->audit)
+		return 0;
+	st = s->st[INSERT_AUDIT];
+	sqlite3_bind_int64(st, 1, r->at);
+	sqlite3_bind_int64(st, 2, (sqlite3_int64)r->revision);
+	sqlite3_bind_text64(st, 3, r->audit, r->audit_len, SQLITE_STATIC,
+			    SQLITE_UTF8);
+	return step(s, INSERT_AUDIT);
+}
+
+static int write_trim(struct sqlite *s, const struct trim *t)
+{
+	sqlite3_stmt *st = s->st[t->data ? UPDATE_ROW : DELETE_ROW];
+
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)t->revision);
+	if (!t->data)
+		return step(s, DELETE_ROW);
+	sqlite3_bind_int64(st, 2, sum_of(t->revision, t->data, t->len));
+	sqlite3_bind_blob64(st, 3, t->data, t->len, SQLITE_STATIC);
+	return step(s, UPDATE_ROW);
+}
+
+static int write_batch(struct sqlite *s, const struct batch *b)
+{
+	struct err ignored;
+
+	if (sqlite_exec(s->db, "BEGIN IMMEDIATE", &ignored) < 0)
+		return -1;
+	for (size_t i = 0; i < b->n; i++)
+		if (write_row(s, &b->rows[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < b->n_trims; i++)
+		if (write_trim(s, &b->trims[i]) < 0)
+			return -1;
+	if (b->horizon != s->horizon) {
+		sqlite3_bind_int64(s->st[SET_HORIZON], 1,
+				   (sqlite3_int64)b->horizon);
+		if (step(s, SET_HORIZON) < 0)
+			return -1;
+	}
+	return sqlite_exec(s->db, "COMMIT", &ignored);
+}
+
+/* A failed sync may have dropped the pages it was to write: no later sync can
+ * be believed, so this process must not go on. */
+static void end_if_unsynced(sqlite3 *db)
+{
+	int code = sqlite3_extended_errcode(db);
+
+	if (code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC)
+		return;
+	log_error("disk",
+		  "the disk refuses to sync (%s): ending, so that "
+		  "nothing is promised that may be lost",
+		  sqlite3_errmsg(db));
+	_exit(EXIT_DISK);
+}
+
+/* On the writer's thread. */
+static void run(struct job *j)
+{
+	struct sqlite *s = CONTAINER_OF(j, struct sqlite, job);
+	struct batch *b = s->batch;
+
+	b->result = BATCH_DONE;
+	if (write_batch(s, b) == 0) {
+		s->horizon = b->horizon;
+		return;
+	}
+	end_if_unsynced(s->db);
+	b->result = BATCH_FAILED;
+	sqlite_err(s->db, &b->err, "write");
+	b->err.retry_after_ms = 1000;
+	if (!sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static void done(struct job *j)
+{
+	struct sqlite *s = CONTAINER_OF(j, struct sqlite, job);
+	struct batch *b = s->batch;
+
+	s->batch = NULL;
+	b->done(b);
+}
+
+static void sqlite_commit(struct backend *b, struct batch *batch)
+{
+	struct sqlite *s = sqlite(b);
+
+	assert(!s->batch);
+	s->batch = batch;
+	s->job.run = run;
+	s->job.done = done;
+	pool_run(s->pool, &s->job);
+}
+
+static void sqlite_close(struct backend *b)
+{
+	struct sqlite *s = sqlite(b);
+
+	if (s->pool)
+		pool_free(s->pool);
+	for (size_t i = 0; i < COUNT_OF(statements); i++)
+		sqlite3_finalize(s->st[i]);
+	sqlite3_close(s->db);
+	if (s->lock >= 0)
+		close(s->lock);
+	free(s);
+}
+
+static const struct backend_ops sqlite_ops = {
+	.name = "sqlite",
+	.load = sqlite_load,
+	.commit = sqlite_commit,
+	.close = sqlite_close,
+};
+
+static int open_database(struct sqlite *s, const char *path, struct err *err)
+{
+	static const char settings[] = "PRAGMA journal_mode=WAL;"
+				       "PRAGMA synchronous=FULL;"
+				       "PRAGMA wal_autocheckpoint=4000;"
+				       "PRAGMA trusted_schema=OFF;"
+				       "PRAGMA cell_size_check=ON";
+
+	if (sqlite3_open_v2(path, &s->db,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+				    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+			    NULL) != SQLITE_OK)
+		return err_set(err, ERR_UNAVAILABLE, "cannot open %s: %s", path,
+			       sqlite3_errmsg(s->db));
+	sqlite3_busy_timeout(s->db, 2000);
+	if (sqlite_exec(s->db, settings, err) < 0)
+		return err_wrap(err, "%s", path);
+	if (sqlite_prepare_schema(s->db, path, err) < 0)
+		return -1;
+	for (size_t i = 0; i < COUNT_OF(statements); i++)
+		if (sqlite3_prepare_v3(s->db, statements[i], -1,
+				       SQLITE_PREPARE_PERSISTENT, &s->st[i],
+				       NULL) != SQLITE_OK)
+			return sqlite_err(s->db, err, path);
+	return 0;
+}
+
+int sqlite_open(const char *dir, struct loop *l, struct backend **out,
+		struct err *err)
+{
+	struct sqlite *s = xcalloc(1, sizeof(*s));
+	char path[4096];
+
+	s->base.ops = &sqlite_ops;
+	s->lock = -1;
+	if (sqlite_path(dir, SQLITE_FILE, path, err) < 0 ||
+	    sqlite_lock(dir, &s->lock, err) < 0 ||
+	    open_database(s, path, err) < 0) {
+		sqlite_close(&s->base);
+		return -1;
+	}
+	s->pool = pool_new(l, 1);
+	*out = &s->base;
+	return 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * sqlite - the log in one SQLite file, written by one thread.
+ *
+ * WAL with synchronous=FULL; a batch is one SQL transaction.  Each row carries
+ * a checksum, looked at when it is read.  One process may have the folder open
+ * at a time.  A disk that refuses to sync ends the process: nobody can say what
+ * is durable then.
+ */
+#pragma once
+
+#include "base/err.h"
+
+struct backend;
+struct loop;
+
+#define SQLITE_FILE        "muster.db"
+#define SQLITE_VERSION_NOW 2
+
+/* Open the folder DIR, made when it is not there.  Refused, with what to do: a
+ * folder in use, a file that is not ours, is damaged or is of a newer version
+ * of the program. */
+int sqlite_open(const char *dir, struct loop *l, struct backend **out,
+		struct err *err);
+
+/* Copy the database of DIR to FILE while a server may be writing it, with a
+ * digest over all of it inside. */
+int sqlite_backup(const char *dir, const char *file, struct err *err);
+
+/* Make DIR, which must not hold a database yet, from the backup FILE, whose
+ * digest is checked first. */
+int sqlite_restore(const char *file, const char *dir, struct err *err);

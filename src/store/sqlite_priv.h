@@ -1,0 +1,25 @@
+/* sqlite_priv - what sqlite.c and sqlite_backup.c share. */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+
+/* ERR from DB's last error, in words that say what to do. */
+int sqlite_err(sqlite3 *db, struct err *err, const char *what);
+
+int sqlite_exec(sqlite3 *db, const char *sql, struct err *err);
+
+/* The number that SQL answers with. */
+int sqlite_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret,
+		  struct err *err);
+
+/* Refuse what is not ours, damaged or too new; bring what is old up to date. */
+int sqlite_prepare_schema(sqlite3 *db, const char *path, struct err *err);
+
+/* "DIR/NAME" into OUT. */
+int sqlite_path(const char *dir, const char *name, char out[4096],
+		struct err *err);
+
+/* Take the folder's lock; the descriptor holds it until it is closed. */
+int sqlite_lock(const char *dir, int *ret_fd, struct err *err);

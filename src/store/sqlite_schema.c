@@ -1,0 +1,183 @@
+/* sqlite_schema - the file's shape, how it got there, and who may have it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/sqlite.h"
+#include "store/sqlite_priv.h"
+
+#define APPLICATION_ID 0x4d737472 /* "Mstr" */
+
+/* upgrades[v] turns version v into v + 1; version 0 is an empty file. */
+static const char *const upgrades[SQLITE_VERSION_NOW] = {
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE log(revision INTEGER PRIMARY KEY, at INTEGER NOT NULL,"
+	" sum INTEGER NOT NULL, data BLOB NOT NULL);",
+	"CREATE TABLE audit(seq INTEGER PRIMARY KEY, at INTEGER NOT NULL,"
+	" revision INTEGER NOT NULL, entry TEXT NOT NULL);",
+};
+
+int sqlite_err(sqlite3 *db, struct err *err, const char *what)
+{
+	int code = sqlite3_errcode(db);
+
+	if (code == SQLITE_FULL)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "%s: the disk is full; nothing was written",
+			       what);
+	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+		return err_set(err, ERR_INTERNAL,
+			       "%s: the database is damaged (%s); restore a "
+			       "backup with 'muster restore'",
+			       what, sqlite3_errmsg(db));
+	if (code == SQLITE_IOERR || code == SQLITE_READONLY ||
+	    code == SQLITE_CANTOPEN || code == SQLITE_BUSY)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "%s: the disk failed (%s); nothing was written",
+			       what, sqlite3_errmsg(db));
+	return err_set(err, ERR_INTERNAL, "%s: %s", what, sqlite3_errmsg(db));
+}
+
+int sqlite_exec(sqlite3 *db, const char *sql, struct err *err)
+{
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return sqlite_err(db, err, "database");
+}
+
+int sqlite_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret,
+		  struct err *err)
+{
+	sqlite3_stmt *st;
+	int rc;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
+		return sqlite_err(db, err, "database");
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*ret = sqlite3_column_int64(st, 0);
+	else
+		*ret = 0;
+	if (sqlite3_finalize(st) != SQLITE_OK)
+		return sqlite_err(db, err, "database");
+	return 0;
+}
+
+static int check_sound(sqlite3 *db, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = 0;
+
+	if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL) !=
+	    SQLITE_OK)
+		return sqlite_err(db, err, "database");
+	if (sqlite3_step(st) != SQLITE_ROW)
+		r = sqlite_err(db, err, "database");
+	else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok") != 0)
+		r = err_set(err, ERR_INTERNAL,
+			    "the database is damaged (%.120s); restore a "
+			    "backup with 'muster restore'",
+			    (const char *)sqlite3_column_text(st, 0));
+	sqlite3_finalize(st);
+	return r;
+}
+
+static int upgrade(sqlite3 *db, int from, struct err *err)
+{
+	char sql[80];
+
+	if (sqlite_exec(db, "BEGIN IMMEDIATE", err) < 0)
+		return -1;
+	for (int v = from; v < SQLITE_VERSION_NOW; v++)
+		if (sqlite_exec(db, upgrades[v], err) < 0)
+			return -1;
+	snprintf(sql, sizeof(sql),
+		 "PRAGMA user_version=%d; PRAGMA application_id=%d",
+		 SQLITE_VERSION_NOW, APPLICATION_ID);
+	if (sqlite_exec(db, sql, err) < 0)
+		return -1;
+	return sqlite_exec(db, "COMMIT", err);
+}
+
+int sqlite_prepare_schema(sqlite3 *db, const char *path, struct err *err)
+{
+	sqlite3_int64 version, app, tables;
+
+	if (sqlite_number(db, "PRAGMA user_version", &version, err) < 0 ||
+	    sqlite_number(db, "PRAGMA application_id", &app, err) < 0 ||
+	    sqlite_number(db, "SELECT count(*) FROM sqlite_schema", &tables,
+			  err) < 0)
+		return err_wrap(err, "%s", path);
+	if (tables && app != APPLICATION_ID)
+		return err_set(err, ERR_CONFLICT,
+			       "%s is not a database of muster's", path);
+	if (version > SQLITE_VERSION_NOW)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "%s was written by a newer version of muster "
+			       "(schema %lld; this one knows %d): use that one",
+			       path, (long long)version, SQLITE_VERSION_NOW);
+	if (tables && check_sound(db, err) < 0)
+		return err_wrap(err, "%s", path);
+	if (version < SQLITE_VERSION_NOW && upgrade(db, (int)version, err) < 0)
+		return err_wrap(err, "%s: upgrade", path);
+	return 0;
+}
+
+int sqlite_path(const char *dir, const char *name, char out[4096],
+		struct err *err)
+{
+	int n = snprintf(out, 4096, "%s/%s", dir, name);
+
+	if (n < 0 || n >= 4096)
+		return err_set(err, ERR_INVALID, "the path is too long: %s",
+			       dir);
+	return 0;
+}
+
+/* Whose lock it is; only for the message. */
+static long holder(int fd)
+{
+	char text[24] = "";
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	return n > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+int sqlite_lock(const char *dir, int *ret_fd, struct err *err)
+{
+	char path[4096], text[24];
+	int fd, n;
+
+	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "cannot make the folder %s: %s", dir,
+			       strerror(errno));
+	if (sqlite_path(dir, "lock", path, err) < 0)
+		return -1;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, ERR_UNAVAILABLE, "cannot open %s: %s", path,
+			       strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		err_set(err, ERR_CONFLICT,
+			"the folder %s is in use by another muster (process "
+			"%ld): stop that one, or give --data another folder",
+			dir, holder(fd));
+		close(fd);
+		return -1;
+	}
+	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n) {
+		err_set(err, ERR_UNAVAILABLE, "cannot write %s: %s", path,
+			strerror(errno));
+		close(fd);
+		return -1;
+	}
+	*ret_fd = fd;
+	return 0;
+}

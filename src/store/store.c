@@ -1,0 +1,419 @@
+#include "store/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/line.h"
+#include "store/read.h"
+#include "store/store_priv.h"
+
+#define ARENA_MOST    ((size_t)64 << 20)
+#define DOCUMENT_MOST ((size_t)4 << 20)
+#define TRIMS_MOST    256
+#define TEXT_MOST     ((size_t)1 << 30)
+
+static void pump(struct store *s);
+
+static void set_defaults(struct store_conf *c)
+{
+	if (!c->kinds)
+		c->kinds = kinds;
+	if (!c->log_revisions)
+		c->log_revisions = 1000000;
+	if (!c->log_age_ms)
+		c->log_age_ms = 3600 * 1000;
+	if (!c->log_bytes)
+		c->log_bytes = (size_t)1 << 30;
+	if (!c->batch_most)
+		c->batch_most = 128;
+	if (!c->pending_most)
+		c->pending_most = 4096;
+}
+
+static void wake_watchers(struct store *s)
+{
+	struct list *l = s->watchers.next;
+
+	while (l != &s->watchers) {
+		struct watcher *w = CONTAINER_OF(l, struct watcher, link);
+
+		l = l->next;
+		w->wake(w);
+	}
+}
+
+/* Take back every change that is not durable, newest first; those who made
+ * them are added to TO, oldest first. */
+static void roll_back(struct store *s, struct list *to)
+{
+	struct list *const from[] = {&s->flying, &s->open};
+
+	while (s->newest > s->durable) {
+		change_undo(s, history_pop(s));
+		s->newest--;
+	}
+	for (size_t i = 0; i < COUNT_OF(from); i++) {
+		struct list *l;
+
+		while ((l = list_pop(from[i]))) {
+			CONTAINER_OF(l, struct txn, link)->change = NULL;
+			list_add(to, l);
+		}
+	}
+}
+
+/* A row of the log when it is loaded, or another writer's later on.  Then what
+ * we have written on top of the old state is taken back, to be run again when
+ * our own batch comes back as lost. */
+static int feed(void *ctx, const struct row *row, struct err *err)
+{
+	struct store *s = ctx;
+
+	if (row->revision <= s->durable)
+		return 0;
+	roll_back(s, &s->rerun);
+	s->overtaken = s->busy;
+	if (replay_row(s, row, err) < 0)
+		return -1;
+	wake_watchers(s);
+	return 0;
+}
+
+static int load(struct store *s, struct err *err)
+{
+	if (s->backend->ops->load(s->backend, feed, s, &s->horizon, err) < 0)
+		return -1;
+	if (s->history.n)
+		return 0;
+	if (s->newest && s->horizon != s->newest + 1)
+		return err_set(err, ERR_INTERNAL,
+			       "the newest row is %llu, but the log begins at "
+			       "%llu: rows are missing",
+			       (unsigned long long)s->newest,
+			       (unsigned long long)s->horizon);
+	s->horizon = s->history.first = s->newest + 1;
+	return 0;
+}
+
+int store_open(const struct store_conf *conf, struct backend *backend,
+	       struct store **out, struct err *err)
+{
+	struct store *s = xcalloc(1, sizeof(*s));
+	struct list *const lists[] = {&s->open,         &s->held,     &s->rerun,
+				      &s->flying,       &s->watchers, &s->pins,
+				      &s->history.trims};
+
+	s->conf = *conf;
+	set_defaults(&s->conf);
+	s->backend = backend;
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		list_init(lists[i]);
+	for (; s->conf.kinds[s->n_caches]; s->n_caches++)
+		cache_init(&s->caches[s->n_caches], s->conf.kinds[s->n_caches],
+			   s->conf.kinds);
+	arena_init(&s->arena, ARENA_MOST);
+	s->scratch = BUF_INIT(DOCUMENT_MOST);
+	s->text = BUF_INIT(TEXT_MOST);
+	s->rows = xcalloc(s->conf.batch_most, sizeof(*s->rows));
+	s->trims = xcalloc(TRIMS_MOST, sizeof(*s->trims));
+	s->trimmed = xcalloc(TRIMS_MOST, sizeof(struct change *));
+	if (load(s, err) < 0) {
+		store_close(s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+/* Changes that are neither in the log nor waiting to be trimmed hang on their
+ * live versions alone. */
+static void release_changes(struct store *s)
+{
+	for (size_t i = 0; i < s->n_caches; i++) {
+		struct entry *e;
+		size_t at = 0;
+
+		while ((e = map_next(&s->caches[i].by_id, &at))) {
+			struct version *v = e->newest;
+
+			for (; v; v = v->older)
+				if (!v->change->in_log &&
+				    --v->change->live == 0)
+					change_free(v->change);
+		}
+	}
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	s->backend->ops->close(s->backend);
+	release_changes(s);
+	history_release(s);
+	for (size_t i = 0; i < s->n_caches; i++)
+		cache_release(&s->caches[i]);
+	map_release(&s->memos);
+	arena_release(&s->arena);
+	buf_release(&s->scratch);
+	buf_release(&s->text);
+	free(s->rows);
+	free(s->trims);
+	free(s->trimmed);
+	free(s);
+}
+
+static void answer(struct store *s, struct txn *t, const struct err *err)
+{
+	s->pending--;
+	t->change = NULL;
+	t->done(t, err);
+}
+
+/* Answer those that waited for revisions which are durable now. */
+static void answer_held(struct store *s)
+{
+	struct list *l = s->held.next, ready;
+
+	list_init(&ready);
+	while (l != &s->held) {
+		struct txn *t = CONTAINER_OF(l, struct txn, link);
+
+		l = l->next;
+		if (t->rests_on > s->durable)
+			continue;
+		list_remove(&t->link);
+		list_add(&ready, &t->link);
+	}
+	while ((l = list_pop(&ready))) {
+		struct txn *t = CONTAINER_OF(l, struct txn, link);
+
+		answer(s, t, t->failed ? &t->err : NULL);
+	}
+}
+
+static void place(struct store *s, struct txn *t)
+{
+	tx_run(s, t);
+	if (t->change)
+		list_add(&s->open, &t->link);
+	else if (t->rests_on > s->durable)
+		list_add(&s->held, &t->link);
+	else
+		answer(s, t, t->failed ? &t->err : NULL);
+}
+
+void store_transact(struct store *s, struct txn *t)
+{
+	struct err err;
+
+	list_init(&t->link);
+	s->pending++;
+	if (s->pending > s->conf.pending_most) {
+		err_set(&err, ERR_UNAVAILABLE,
+			"too many changes are waiting to be written");
+		err.retry_after_ms = 1000;
+		answer(s, t, &err);
+		return;
+	}
+	place(s, t);
+	pump(s);
+}
+
+/* Nothing of the batch is there, and what came after it was built on it: all
+ * of them fail. */
+static void fail_all(struct store *s, const struct err *err)
+{
+	struct list failed, *l;
+
+	list_init(&failed);
+	roll_back(s, &failed);
+	while ((l = list_pop(&s->held)))
+		list_add(&failed, l);
+	while ((l = list_pop(&failed)))
+		answer(s, CONTAINER_OF(l, struct txn, link), err);
+}
+
+static void run_again(struct store *s)
+{
+	struct list again, *l;
+
+	list_init(&again);
+	roll_back(s, &s->rerun);
+	while ((l = list_pop(&s->rerun)))
+		list_add(&again, l);
+	while ((l = list_pop(&s->held)))
+		list_add(&again, l);
+	while ((l = list_pop(&again))) {
+		s->reruns++;
+		place(s, CONTAINER_OF(l, struct txn, link));
+	}
+}
+
+static void finish_trims(struct store *s)
+{
+	for (size_t i = 0; i < s->batch.n_trims; i++) {
+		struct change *c = s->trimmed[i];
+
+		if (!c->trimming && !c->live && !c->in_log)
+			change_free(c);
+	}
+}
+
+/* They were not written: have them tried again. */
+static void redo_trims(struct store *s)
+{
+	for (size_t i = 0; i < s->batch.n_trims; i++) {
+		struct change *c = s->trimmed[i];
+
+		if (c->trimming)
+			continue;
+		c->trimming = true;
+		list_add(&s->history.trims, &c->trim_link);
+	}
+}
+
+static void commit_done(struct batch *b)
+{
+	struct store *s = b->ctx;
+	struct list done, *l;
+
+	s->busy = false;
+	s->commit_ms = clock_mono(s->conf.clock) - s->began_ms;
+	list_init(&done);
+	switch (b->result) {
+	case BATCH_DONE:
+		assert(!s->overtaken);
+		s->commits++;
+		s->durable += b->n;
+		finish_trims(s);
+		while ((l = list_pop(&s->flying)))
+			list_add(&done, l);
+		if (b->n)
+			wake_watchers(s);
+		while ((l = list_pop(&done)))
+			answer(s, CONTAINER_OF(l, struct txn, link), NULL);
+		answer_held(s);
+		break;
+	case BATCH_LOST:
+		redo_trims(s);
+		s->overtaken = false;
+		run_again(s);
+		wake_watchers(s);
+		break;
+	case BATCH_FAILED:
+		s->failures++;
+		redo_trims(s);
+		fail_all(s, &b->err);
+		break;
+	}
+	pump(s);
+}
+
+static size_t text_add(struct buf *text, const struct change *c)
+{
+	size_t begin = text->len;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->versions[i])
+			buf_add(text, c->versions[i]->line,
+				c->versions[i]->line_len);
+	if (c->memo)
+		line_memo(text, c->memo->key, c->memo->digest,
+			  c->memo->kind->name, c->memo->id);
+	return text->len - begin;
+}
+
+static void take_rows(struct store *s)
+{
+	while (s->batch.n < s->conf.batch_most && !list_empty(&s->open)) {
+		struct list *l = list_pop(&s->open);
+		const struct change *c =
+			CONTAINER_OF(l, struct txn, link)->change;
+		struct row *r = &s->rows[s->batch.n++];
+
+		*r = (struct row){.revision = c->revision, .at = c->at};
+		r->len = text_add(&s->text, c);
+		r->audit = c->audit;
+		r->audit_len = c->audit ? strlen(c->audit) : 0;
+		list_add(&s->flying, l);
+	}
+}
+
+/* A row that is still in the log whole may wait here for being rewritten by
+ * an upgrade; its memo goes with it. */
+static void take_trims(struct store *s)
+{
+	while (s->batch.n_trims < TRIMS_MOST &&
+	       !list_empty(&s->history.trims)) {
+		struct list *l = list_pop(&s->history.trims);
+		struct change *c = CONTAINER_OF(l, struct change, trim_link);
+		struct trim *t = &s->trims[s->batch.n_trims];
+
+		c->trimming = false;
+		s->trimmed[s->batch.n_trims++] = c;
+		*t = (struct trim){.revision = c->revision};
+		t->len = text_add(&s->text, c);
+	}
+}
+
+/* The text has stopped growing: now the pieces can be pointed to. */
+static void point(struct store *s)
+{
+	const char *p = s->text.data;
+
+	for (size_t i = 0; i < s->batch.n; i++) {
+		s->rows[i].data = p;
+		p += s->rows[i].len;
+	}
+	for (size_t i = 0; i < s->batch.n_trims; i++) {
+		struct trim *t = &s->trims[i];
+
+		t->data = t->len || s->trimmed[i]->in_log ? p : NULL;
+		p += t->len;
+	}
+}
+
+static void pump(struct store *s)
+{
+	if (s->busy)
+		return;
+	store_expire(s);
+	if (list_empty(&s->open) && list_empty(&s->history.trims))
+		return;
+	s->batch = (struct batch){.done = commit_done, .ctx = s};
+	buf_clear(&s->text);
+	take_rows(s);
+	take_trims(s);
+	point(s);
+	s->batch.rows = s->rows;
+	s->batch.trims = s->trims;
+	s->batch.horizon = s->history.first;
+	s->busy = true;
+	s->began_ms = clock_mono(s->conf.clock);
+	s->backend->ops->commit(s->backend, &s->batch);
+}
+
+uint64_t store_revision(const struct store *s)
+{
+	return s->durable;
+}
+
+void store_stats(const struct store *s, struct store_stats *ret)
+{
+	*ret = (struct store_stats){
+		.durable = s->durable,
+		.oldest = s->history.first ? s->history.first - 1 : 0,
+		.commits = s->commits,
+		.failures = s->failures,
+		.reruns = s->reruns,
+		.pending = s->pending,
+		.history_bytes = s->history.bytes,
+		.commit_ms = s->commit_ms,
+	};
+	for (size_t i = 0; i < s->n_caches; i++)
+		ret->objects[i] = s->caches[i].live;
+}

@@ -1,0 +1,130 @@
+/*
+ * store - revisioned objects: one write path, memory in front of a log.
+ *
+ * Writing is a function.  It runs when it is submitted, over everything that
+ * was written before it, durable or not.  What it writes joins the open batch;
+ * the backend takes batches one after the other and makes each durable as a
+ * whole.  Only then is done() called, and only then can a reader see it.  A
+ * function that fails, or writes nothing, is answered once everything it saw is
+ * durable, so that nobody learns of a write that may yet be lost.
+ *
+ * A function may be run again when another server's writes came first: it must
+ * set its results anew each time and touch nothing else.
+ *
+ * One revision is one transaction.  Reading is from memory, at the newest
+ * durable revision or at any that the log still holds.  Loop thread only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/list.h"
+#include "base/random.h"
+#include "model/kind.h"
+
+struct backend;
+struct change;
+struct store;
+struct tx;
+struct version;
+
+struct store_conf {
+	const struct clock *clock;
+	struct random *random;
+	const struct kind *const *kinds; /* NULL: all of them */
+	size_t log_revisions; /* how much history is kept: 1,000,000 */
+	int64_t log_age_ms;   /* and how long: an hour */
+	size_t log_bytes;     /* and no more memory than this */
+	size_t batch_most;    /* functions in one batch: 128 */
+	size_t pending_most;  /* functions not yet durable: 4096 */
+};
+
+/* A version of an object, as readers see it. */
+struct record {
+	const struct kind *kind;
+	const char *id;
+	uint64_t revision;
+	const void *object; /* decoded; NULL when it was deleted here */
+	const char *json;   /* encoded, without secrets */
+	size_t len;
+};
+
+/* Takes over BACKEND, reads everything in it. */
+int store_open(const struct store_conf *conf, struct backend *backend,
+	       struct store **out, struct err *err);
+
+/* Transactions not yet answered are dropped without an answer. */
+void store_close(struct store *s);
+
+struct txn {
+	int (*fn)(struct tx *tx, void *ctx, struct err *err);
+	/* ERR is NULL when it is durable. */
+	void (*done)(struct txn *t, const struct err *err);
+	void *ctx;
+	uint64_t revision; /* what it was written at; 0 when it wrote nothing */
+
+	struct list link; /* the rest is the store's */
+	struct change *change;
+	uint64_t rests_on;
+	struct err err;
+	bool failed;
+};
+
+/* T must live until its done() is called, which may be before this returns.
+ * Over pending_most it fails at once with ERR_UNAVAILABLE. */
+void store_transact(struct store *s, struct txn *t);
+
+/* For use in a transaction function. */
+const void *tx_get(struct tx *tx, const struct kind *k, const char *id);
+
+/* Write OBJECT, a struct of kind K, whose id and name are set; its revision is
+ * set here.  Fails when its name is taken or it refers to what is not there.
+ * OBJECT is copied. */
+int tx_put(struct tx *tx, const struct kind *k, void *object,
+	   struct err *err) MUST_CHECK;
+
+/* Fails when something refers to it, or it is not there. */
+int tx_delete(struct tx *tx, const struct kind *k, const char *id,
+	      struct err *err) MUST_CHECK;
+
+/* The wall time of this transaction; never earlier than the one before. */
+int64_t tx_time(const struct tx *tx);
+void tx_new_id(struct tx *tx, char id[37]);
+
+/* Memory until the function returns. */
+struct arena *tx_arena(struct tx *tx);
+
+/* Remember that this transaction answers the request KEY with object ID; and
+ * find that again for as long as the log holds it.  DIGEST is of the request's
+ * body. */
+void tx_remember(struct tx *tx, const char *key, const char *digest,
+		 const struct kind *k, const char *id);
+bool tx_recall(struct tx *tx, const char *key, const char **ret_digest,
+	       struct record *ret);
+
+/* Have ENTRY, a line of JSON, kept in the audit trail with this transaction. */
+void tx_audit(struct tx *tx, const char *entry);
+
+/* The store's numbers, for metrics and admission. */
+struct store_stats {
+	uint64_t durable; /* newest revision a reader can see */
+	uint64_t oldest;  /* oldest revision that can still be read */
+	uint64_t commits, failures, reruns;
+	size_t objects[KINDS_MOST];
+	size_t pending;       /* functions not yet answered */
+	size_t history_bytes; /* memory in superseded versions */
+	uint64_t commit_ms;   /* how long the last batch took */
+};
+
+void store_stats(const struct store *s, struct store_stats *ret);
+uint64_t store_revision(const struct store *s);
+const struct kind *store_kind(const struct store *s, const char *name);
+
+/* Let go of history that is past its limits.  Call now and then; every batch
+ * does, too. */
+void store_expire(struct store *s);

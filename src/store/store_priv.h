@@ -1,0 +1,97 @@
+/* store_priv - the store's inside, for the files of this room. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "store/backend.h"
+#include "store/cache.h"
+#include "store/store.h"
+
+/* That a request was answered, and with what. */
+struct memo {
+	struct change *change;
+	const struct kind *kind;
+	char id[40];
+	char digest[72];
+	char key[72];
+};
+
+/* The recent changes by revision, without a gap: revision R is at
+ * ring[R % room] while first <= R < first + n. */
+struct history {
+	struct change **ring;
+	size_t n, room;
+	uint64_t first;
+	size_t bytes;      /* in superseded versions */
+	struct list trims; /* changes whose rows have lost something */
+};
+
+struct store {
+	struct store_conf conf;
+	struct backend *backend;
+	struct cache caches[KINDS_MOST];
+	size_t n_caches;
+	struct history history;
+	struct map memos;
+	uint64_t durable, newest;
+	uint64_t horizon; /* where the log began when it was loaded */
+	int64_t last_at;
+
+	struct list open;  /* written, waiting for their batch */
+	struct list held;  /* answered once what they rest on is durable */
+	struct list rerun; /* overtaken by another writer's rows */
+	size_t pending;
+
+	/* The batch that the backend has. */
+	bool busy, overtaken;
+	struct list flying;
+	struct batch batch;
+	struct row *rows;
+	struct trim *trims;
+	struct change **trimmed;
+	struct buf text; /* what rows and trims point into */
+	uint64_t began_ms;
+
+	struct list watchers, pins;
+	struct arena arena; /* the running function's */
+	struct buf scratch; /* the line being encoded */
+	uint64_t commits, failures, reruns, commit_ms;
+};
+
+/* A running transaction. */
+struct tx {
+	struct store *store;
+	struct change *change;
+	uint64_t rests_on; /* the newest revision it has seen */
+};
+
+struct cache *store_cache(const struct store *s, const struct kind *k);
+
+/* Run T's function over everything written so far; what it wrote is in
+ * t->change, or t->failed is set. */
+void tx_run(struct store *s, struct txn *t);
+
+/* Take back everything that CHANGE wrote, the newest change there is. */
+void change_undo(struct store *s, struct change *c);
+struct change *change_new(struct store *s, uint64_t revision, int64_t at);
+void change_free(struct change *c);
+
+void history_add(struct store *s, struct change *c);
+struct change *history_at(const struct store *s, uint64_t revision);
+
+/* The newest change, taken out again. */
+struct change *history_pop(struct store *s);
+void history_release(struct store *s);
+
+/* Add MEMO's key to the map; forget it again. */
+void memo_add(struct store *s, struct change *c, const char *key,
+	      const char *digest, const struct kind *k, const char *id);
+void memo_drop(struct store *s, struct change *c);
+
+/* Apply a row: of the log, or of another writer. */
+int replay_row(struct store *s, const struct row *row,
+	       struct err *err) MUST_CHECK;
+
+/* CHANGE lies before the log: let go of what no reader can reach, versions
+ * that it replaced or deleted. */
+void history_settle(struct store *s, struct change *c);
