@@ -117,6 +117,8 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 void buf_eat(struct buf *b, size_t len)
 {
 	assert(len <= b->len);
+	if (!len)
+		return;
 	b->len -= len;
 	memmove(b->data, b->data + len, b->len);
 	b->data[b->len] = '\0';

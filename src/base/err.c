@@ -69,6 +69,9 @@ static const char *const retries[] = {
 };
 
 static void fill(struct err *err, enum err_code code, const char *fmt,
+		 va_list ap) PRINTF(3, 0);
+
+static void fill(struct err *err, enum err_code code, const char *fmt,
 		 va_list ap)
 {
 	err->code = code;

@@ -29,6 +29,9 @@ void violations_init(struct violations *v, struct arena *a)
 }
 
 static void keep(struct violations *v, const char *pointer, const char *fmt,
+		 va_list ap) PRINTF(3, 0);
+
+static void keep(struct violations *v, const char *pointer, const char *fmt,
 		 va_list ap)
 {
 	char message[256];

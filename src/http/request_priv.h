@@ -45,6 +45,7 @@ struct request {
 	size_t taken;     /* of out */
 	uint64_t filled;  /* when, for the pace */
 	uint64_t spoke;   /* when, for the heartbeat */
+	bool pushed;      /* its head is out */
 	bool suspended;   /* until it is woken */
 	bool woken;       /* there may be something to fill with */
 	bool beat;        /* a comment is due */

@@ -1,5 +1,7 @@
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "http/request_priv.h"
 
@@ -71,6 +73,23 @@ static ssize_t take(struct request *r, char *to, size_t max)
 	return (ssize_t)n;
 }
 
+static void go_quiet(struct request *r)
+{
+	int on = 1;
+
+	/* libmicrohttpd sent the head with MSG_MORE, and the kernel would keep
+	 * it back for what comes next; setting this pushes it out. */
+	if (!r->pushed)
+		(void)setsockopt(r->conn->fd, IPPROTO_TCP, TCP_NODELAY, &on,
+				 sizeof(on));
+	r->pushed = true;
+	/* An idle stream keeps no buffer. */
+	buf_release(&r->out);
+	r->taken = 0;
+	r->suspended = true;
+	MHD_suspend_connection(r->conn->mhd);
+}
+
 static ssize_t stream_read(void *ctx, uint64_t pos, char *to, size_t max)
 {
 	struct request *r = ctx;
@@ -92,11 +111,7 @@ static ssize_t stream_read(void *ctx, uint64_t pos, char *to, size_t max)
 		memcpy(to, COMMENT, sizeof(COMMENT) - 1);
 		return sizeof(COMMENT) - 1;
 	}
-	/* An idle stream keeps no buffer. */
-	buf_release(&r->out);
-	r->taken = 0;
-	r->suspended = true;
-	MHD_suspend_connection(r->conn->mhd);
+	go_quiet(r);
 	return 0;
 }
 

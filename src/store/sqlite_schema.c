@@ -24,7 +24,7 @@ static const char *const upgrades[SQLITE_VERSION_NOW] = {
 
 int sqlite_err(sqlite3 *db, struct err *err, const char *what)
 {
-	int code = sqlite3_errcode(db);
+	int code = sqlite3_errcode(db) & 0xff;
 
 	if (code == SQLITE_FULL)
 		return err_set(err, ERR_UNAVAILABLE,
