@@ -3,7 +3,10 @@
 #include <assert.h>
 #include <jansson.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 /*
  * jansson allocates from the arena of the call under way, and frees nothing:
@@ -12,10 +15,22 @@
  */
 static _Thread_local struct arena *current;
 
+/*
+ * Where a parser that is refused memory is left for.  jansson's does not look
+ * whether the text it collects could grow, and goes on past its end; so it must
+ * not see a refusal.  It holds nothing that would have to be given back.
+ */
+static _Thread_local jmp_buf *refused;
+
 static void *take(size_t size)
 {
+	void *p;
+
 	assert(current);
-	return arena_try(current, size);
+	p = arena_try(current, size);
+	if (!p && refused)
+		longjmp(*refused, 1);
+	return p;
 }
 
 static void ignore(void *p)
@@ -53,25 +68,50 @@ static struct node *out_of(json_t *j)
 	return (struct node *)j;
 }
 
+/* NULL with an empty WHY when there was not memory enough. */
+static json_t *load(const char *text, size_t len, json_error_t *why)
+{
+	jmp_buf here;
+	json_t *j;
+
+	if (setjmp(here)) {
+		refused = NULL;
+		*why = (json_error_t){0};
+		return NULL;
+	}
+	refused = &here;
+	j = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+		       why);
+	refused = NULL;
+	return j;
+}
+
 struct node *json_parse(const char *text, size_t len, struct arena *a,
 			struct err *err)
 {
+	size_t max = a->max;
 	json_error_t why;
 	json_t *j;
 
+	/* jansson's reader loses a NUL that follows a number. */
+	if (len && memchr(text, '\0', len)) {
+		err_set(err, ERR_INVALID, "not valid JSON: a NUL byte");
+		return NULL;
+	}
 	enter(a);
-	j = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
-		       &why);
+	/* What is done with the tree takes memory, too, and cannot say no. */
+	a->max = a->used + (max - a->used) / 2;
+	j = load(text, len, &why);
+	a->max = max;
 	if (j)
 		return out_of(j);
-	if (json_error_code(&why) == json_error_out_of_memory)
+	if (!why.text[0])
 		err_set(err, ERR_TOO_LARGE,
 			"the JSON has too many parts to be read");
 	else
 		err_set(err, ERR_INVALID,
-			"not valid JSON: line %d, column %d: "
-			"%s",
-			why.line, why.column, why.text);
+			"not valid JSON: line %d, column %d: %s", why.line,
+			why.column, why.text);
 	return NULL;
 }
 
@@ -300,11 +340,21 @@ void json_write(const struct node *n, bool indent, struct buf *out)
 /* How many bytes from S need no escape. */
 static size_t plain_run(const char *s, size_t len)
 {
-	size_t i = 0;
+	size_t i = 0, n;
+	uint32_t c;
 
-	while (i < len && (unsigned char)s[i] >= ' ' && s[i] != '"' &&
-	       s[i] != '\\' && s[i] != 0x7f)
-		i++;
+	while (i < len) {
+		if ((unsigned char)s[i] < 0x7f) {
+			if (s[i] < ' ' || s[i] == '"' || s[i] == '\\')
+				break;
+			i++;
+			continue;
+		}
+		n = utf8_take(s + i, len - i, &c);
+		if (!n || c == 0x7f)
+			break;
+		i += n;
+	}
 	return i;
 }
 
@@ -314,6 +364,10 @@ static void add_escape(struct buf *out, unsigned char c)
 	char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
 	const char *hit;
 
+	if (c >= 0x80) {
+		buf_adds(out, "\xef\xbf\xbd");
+		return;
+	}
 	hit = memchr("\"\\\b\f\n\r\t", c, 7);
 	if (!hit || !c) {
 		buf_add(out, text, sizeof(text));

@@ -27,7 +27,8 @@ enum node_type {
 	NODE_OBJECT,
 };
 
-/* NULL with ERR_INVALID (where and why) or ERR_TOO_LARGE. */
+/* NULL with ERR_INVALID (where and why) or ERR_TOO_LARGE: the tree may take half
+ * of what the arena has left, so that there is room to work with it. */
 struct node *json_parse(const char *text, size_t len, struct arena *a,
 			struct err *err) MUST_CHECK;
 
@@ -82,5 +83,6 @@ struct node *node_merge(struct arena *a, struct node *target,
 /* Compact, or indented by two. */
 void json_write(const struct node *n, bool indent, struct buf *out);
 
-/* S as a JSON string, quotes and escapes included. */
+/* S as a JSON string, quotes and escapes included.  A byte that is not UTF-8
+ * becomes U+FFFD: what we write can always be read. */
 void json_add_string(struct buf *out, const char *s, size_t len);

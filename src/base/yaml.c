@@ -7,6 +7,8 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/utf8.h"
+
 #define DEPTH_MOST 64
 
 struct reader {
@@ -47,29 +49,31 @@ static bool is_one_of(const char *s, const char *const *words)
 	return false;
 }
 
-static struct node *plain_number(struct reader *r, const char *s, size_t len,
-				 bool *ret_is)
+static struct node *made(struct reader *r, struct node *n)
 {
+	return n ? n : too_large(r);
+}
+
+static struct node *number_or_text(struct reader *r, const yaml_event_t *e)
+{
+	const char *s = (const char *)e->data.scalar.value;
+	bool digits = s[strspn(s, "+-.0123456789eE")] == '\0';
 	char *end;
 	long long i;
 	double d;
 
-	*ret_is = false;
-	if (!len || !strchr("+-.0123456789", s[0]) ||
-	    strspn(s, "+-.0123456789eE") != len)
-		return NULL;
 	errno = 0;
 	i = strtoll(s, &end, 10);
-	if (!*end && !errno) {
-		*ret_is = true;
-		return node_new_int(r->arena, i);
-	}
-	errno = 0;
+	if (digits && !*end && errno)
+		return fail(r, &e->start_mark, "an integer too large");
+	if (digits && !*end && end != s)
+		return made(r, node_new_int(r->arena, i));
 	d = strtod(s, &end);
-	if (*end || errno || !isfinite(d))
-		return NULL;
-	*ret_is = true;
-	return node_new_real(r->arena, d);
+	if (!digits || *end || end == s)
+		return made(r, node_new_string(r->arena, s, strlen(s)));
+	if (!isfinite(d))
+		return fail(r, &e->start_mark, "a number too large");
+	return made(r, node_new_real(r->arena, d));
 }
 
 static struct node *scalar(struct reader *r, const yaml_event_t *e)
@@ -79,26 +83,16 @@ static struct node *scalar(struct reader *r, const yaml_event_t *e)
 	static const char *const falses[] = {"false", "False", "FALSE", 0};
 	const char *s = (const char *)e->data.scalar.value;
 	size_t len = e->data.scalar.length;
-	struct node *n = NULL;
-	bool is_number = false;
 
-	if (e->data.scalar.anchor)
-		return fail(r, &e->start_mark, "anchors are not accepted");
-	if (e->data.scalar.tag)
-		return fail(r, &e->start_mark, "tags are not accepted");
 	if (strlen(s) != len)
 		return fail(r, &e->start_mark, "a NUL in a scalar");
-	if (e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
-		if (is_one_of(s, nulls))
-			n = node_new_null(r->arena);
-		else if (is_one_of(s, trues) || is_one_of(s, falses))
-			n = node_new_bool(r->arena, is_one_of(s, trues));
-		else
-			n = plain_number(r, s, len, &is_number);
-	}
-	if (!n && !is_number)
-		n = node_new_string(r->arena, s, len);
-	return n ? n : too_large(r);
+	if (e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+		return made(r, node_new_string(r->arena, s, len));
+	if (is_one_of(s, nulls))
+		return made(r, node_new_null(r->arena));
+	if (is_one_of(s, trues) || is_one_of(s, falses))
+		return made(r, node_new_bool(r->arena, is_one_of(s, trues)));
+	return number_or_text(r, e);
 }
 
 static struct node *value(struct reader *r, yaml_event_t *e, unsigned depth);
@@ -127,23 +121,31 @@ static struct node *sequence(struct reader *r, unsigned depth)
 	}
 }
 
-static bool member(struct reader *r, yaml_event_t *key, struct node *object,
-		   unsigned depth)
+static const char *key_text(struct reader *r, const yaml_event_t *key,
+			    const struct node *object)
 {
-	const char *name = NULL;
-	struct node *n;
-	yaml_event_t e;
+	const char *name = (const char *)key->data.scalar.value;
 
 	if (key->type != YAML_SCALAR_EVENT)
 		fail(r, &key->start_mark, "a key must be a string");
 	else if (key->data.scalar.anchor || key->data.scalar.tag)
 		fail(r, &key->start_mark, "anchors and tags are not accepted");
-	else if (node_get(object, (const char *)key->data.scalar.value))
+	else if (strlen(name) != key->data.scalar.length)
+		fail(r, &key->start_mark, "a NUL in a key");
+	else if (node_get(object, name))
 		fail(r, &key->start_mark, "the key comes twice");
 	else
-		name = arena_strdup(r->arena,
-				    (const char *)key->data.scalar.value);
-	yaml_event_delete(key);
+		return name;
+	return NULL;
+}
+
+static bool member(struct reader *r, const yaml_event_t *key,
+		   struct node *object, unsigned depth)
+{
+	const char *name = key_text(r, key, object);
+	struct node *n;
+	yaml_event_t e;
+
 	if (!name || !next(r, &e))
 		return false;
 	n = value(r, &e, depth + 1);
@@ -161,34 +163,52 @@ static struct node *mapping(struct reader *r, unsigned depth)
 
 	for (;;) {
 		yaml_event_t e;
+		bool ended, ok;
 
 		if (!object)
 			return too_large(r);
 		if (!next(r, &e))
 			return NULL;
-		if (e.type == YAML_MAPPING_END_EVENT) {
-			yaml_event_delete(&e);
-			return object;
-		}
-		if (!member(r, &e, object, depth))
+		ended = e.type == YAML_MAPPING_END_EVENT;
+		ok = ended || member(r, &e, object, depth);
+		yaml_event_delete(&e);
+		if (!ok)
 			return NULL;
+		if (ended)
+			return object;
+	}
+}
+
+/* An anchor or a tag on E, or that it is an alias: what we do not take. */
+static bool is_marked(const yaml_event_t *e)
+{
+	switch (e->type) {
+	case YAML_ALIAS_EVENT:
+		return true;
+	case YAML_SCALAR_EVENT:
+		return e->data.scalar.anchor || e->data.scalar.tag;
+	case YAML_SEQUENCE_START_EVENT:
+		return e->data.sequence_start.anchor ||
+		       e->data.sequence_start.tag;
+	case YAML_MAPPING_START_EVENT:
+		return e->data.mapping_start.anchor ||
+		       e->data.mapping_start.tag;
+	default:
+		return false;
 	}
 }
 
 /* The value that begins with *E, which is used up. */
 static struct node *value(struct reader *r, yaml_event_t *e, unsigned depth)
 {
-	bool anchored = (e->type == YAML_MAPPING_START_EVENT &&
-			 e->data.mapping_start.anchor) ||
-			(e->type == YAML_SEQUENCE_START_EVENT &&
-			 e->data.sequence_start.anchor);
 	yaml_event_type_t type = e->type;
 	struct node *n = NULL;
 
 	if (depth > DEPTH_MOST)
 		fail(r, &e->start_mark, "nested too deeply");
-	else if (anchored || type == YAML_ALIAS_EVENT)
-		fail(r, &e->start_mark, "anchors and aliases are not accepted");
+	else if (is_marked(e))
+		fail(r, &e->start_mark,
+		     "anchors, aliases and tags are not accepted");
 	else if (type == YAML_SCALAR_EVENT)
 		n = scalar(r, e);
 	else if (type == YAML_SEQUENCE_START_EVENT)
@@ -236,6 +256,7 @@ struct node *yaml_parse(const char *text, size_t len, struct arena *a,
 			struct err *err)
 {
 	struct reader r = {.arena = a, .err = err};
+	size_t max = a->max;
 	struct node *n;
 
 	if (!yaml_parser_initialize(&r.parser))
@@ -243,11 +264,15 @@ struct node *yaml_parse(const char *text, size_t len, struct arena *a,
 	yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r.parser, (const unsigned char *)text,
 				     len);
+	a->max = a->used + (max - a->used) / 2; /* as json_parse() does */
 	n = document(&r);
+	a->max = max;
 	yaml_parser_delete(&r.parser);
 	return n;
 }
 
+/* Anything but the plainest text: what would be read as something else, and
+ * what could be, where it stands. */
 static bool needs_quotes(const char *s, size_t len)
 {
 	struct arena a;
@@ -255,14 +280,56 @@ static bool needs_quotes(const char *s, size_t len)
 	struct node *n;
 	bool plain;
 
-	if (strcspn(s, "\n#:{}[],&*!|>'\"%@`") != len || s[0] == '-' ||
-	    s[0] == '?' || s[0] == ' ' || (len && s[len - 1] == ' '))
+	if (strcspn(s, "\t\n#:{}[],&*!|>'\"%@`") != len || s[0] == '-' ||
+	    s[0] == '?' || strncmp(s, "...", 3) == 0)
 		return true;
 	arena_init(&a, 65536);
 	n = yaml_parse(s, len, &a, &err);
-	plain = n && node_type(n) == NODE_STRING;
+	plain = n && node_type(n) == NODE_STRING &&
+		strcmp(node_string(n, NULL), s) == 0;
 	arena_release(&a);
 	return !plain;
+}
+
+/* Printable, and no end of a line, in the YAML of any reader. */
+static bool is_printable(uint32_t c)
+{
+	return (c >= ' ' && c < 0x7f) || (c >= 0xa0 && c < 0x2028) ||
+	       (c > 0x2029 && c < 0xd800) ||
+	       (c >= 0xe000 && c < 0xfffe && c != 0xfeff) || c >= 0x10000;
+}
+
+/* In double quotes, which JSON's are but for more that must be escaped. */
+static void write_quoted(struct buf *out, const char *s, size_t len)
+{
+	uint32_t c = 0;
+	size_t n;
+
+	buf_addc(out, '"');
+	for (; len; s += n, len -= n) {
+		n = utf8_take(s, len, &c);
+		if (!n) {
+			n = 1;
+			c = 0xfffd;
+		}
+		if (c == '"' || c == '\\')
+			buf_addf(out, "\\%c", (char)c);
+		else if (c == '\n')
+			buf_adds(out, "\\n");
+		else if (!is_printable(c) || c == 0xfffd)
+			buf_addf(out, "\\u%04x", (unsigned)c);
+		else
+			buf_add(out, s, n);
+	}
+	buf_addc(out, '"');
+}
+
+static void write_text(struct buf *out, const char *s, size_t len)
+{
+	if (needs_quotes(s, len))
+		write_quoted(out, s, len);
+	else
+		buf_add(out, s, len);
 }
 
 static void pad(struct buf *out, unsigned depth)
@@ -281,13 +348,26 @@ static void write_scalar(const struct node *n, struct buf *out)
 
 	if (node_type(n) == NODE_STRING) {
 		s = node_string(n, &len);
-		if (!needs_quotes(s, len)) {
-			buf_add(out, s, len);
-			return;
-		}
+		write_text(out, s, len);
+	} else {
+		json_write(n, false, out);
 	}
-	/* A JSON scalar is a YAML scalar. */
-	json_write(n, false, out);
+}
+
+/* Past 1024 characters a reader no longer looks for the colon after a key; a
+ * long one is announced. */
+static void write_key(const char *key, unsigned depth, struct buf *out)
+{
+	size_t len = strlen(key);
+
+	if (len <= 128) {
+		write_text(out, key, len);
+		return;
+	}
+	buf_adds(out, "? ");
+	write_text(out, key, len);
+	buf_addc(out, '\n');
+	pad(out, depth);
 }
 
 static void write_members(const struct node *n, unsigned depth, bool in_list,
@@ -306,10 +386,7 @@ static void write_members(const struct node *n, unsigned depth, bool in_list,
 		if (!first || !in_list)
 			pad(out, depth);
 		first = false;
-		if (needs_quotes(key, strlen(key)))
-			json_add_string(out, key, strlen(key));
-		else
-			buf_adds(out, key);
+		write_key(key, depth, out);
 		buf_adds(out, nested ? ":\n" : ": ");
 		write_value(v, depth + 1, false, out);
 	}

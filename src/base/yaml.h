@@ -1,9 +1,9 @@
 /*
  * yaml - YAML text to the same tree as JSON, and back, by libyaml.
  *
- * One document; keys are strings and come once; anchors and aliases are
- * refused, and so are tags but for the core ones.  Plain scalars follow YAML's
- * core schema (null, true, false, integers, fractions); quoted ones are text.
+ * One document; keys are strings and come once; anchors, aliases and tags are
+ * refused.  Plain scalars follow YAML's core schema (null, true, false, decimal
+ * integers within 64 bits, fractions); quoted ones are text.
  */
 #pragma once
 
