@@ -5,6 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+/* 9999-12-31T23:59:59.999Z: a year has four digits. */
+#define LAST_MS INT64_C(253402300799999)
+
 static int64_t read_ms(clockid_t id)
 {
 	struct timespec ts;
@@ -164,7 +167,7 @@ int clock_parse(const char *text, size_t len, int64_t *ret_wall_ms)
 {
 	const char *p = text, *end = text + len;
 	unsigned y, mo, d, h, mi, s, ms;
-	int64_t offset;
+	int64_t offset, ms_of;
 
 	if (!take(&p, end, 4, '-', &y) || !take(&p, end, 2, '-', &mo) ||
 	    !take(&p, end, 2, 'T', &d) || !take(&p, end, 2, ':', &h) ||
@@ -174,7 +177,10 @@ int clock_parse(const char *text, size_t len, int64_t *ret_wall_ms)
 	if (y < 1970 || mo < 1 || mo > 12 || d < 1 || d > days_in(y, mo) ||
 	    h > 23 || mi > 59 || s > 59)
 		return -1;
-	*ret_wall_ms = ((days_of(y, mo, d) * 24 + h) * 60 + mi) * 60000 +
-		       (int64_t)s * 1000 + ms + offset;
+	ms_of = ((days_of(y, mo, d) * 24 + h) * 60 + mi) * 60000 +
+		(int64_t)s * 1000 + ms + offset;
+	if (ms_of < 0 || ms_of > LAST_MS)
+		return -1;
+	*ret_wall_ms = ms_of;
 	return 0;
 }

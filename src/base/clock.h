@@ -24,5 +24,6 @@ uint64_t clock_mono(const struct clock *c);
 #define CLOCK_TEXT_LEN 24
 void clock_format(int64_t wall_ms, char text[CLOCK_TEXT_LEN + 1]);
 
-/* RFC 3339, UTC or with an offset, to the millisecond; -1 when it is not. */
+/* RFC 3339, UTC or with an offset, to the millisecond; -1 when it is not, or
+ * when the moment lies outside the years 1970 to 9999 of UTC. */
 int clock_parse(const char *text, size_t len, int64_t *ret_wall_ms);

@@ -34,11 +34,17 @@ static bool check_tag(const char *s, size_t len)
 	return true;
 }
 
+/* No C0, no DEL, and no C1 (U+0080 to U+009F), which terminals obey as well. */
 static bool check_text(const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)s[i];
+
+		if (c < ' ' || c == 0x7f)
 			return false;
+		if (c == 0xc2 && i + 1 < len && (unsigned char)s[i + 1] < 0xa0)
+			return false;
+	}
 	return true;
 }
 
@@ -84,13 +90,13 @@ const struct format format_tag = {
 	"or digit",
 	check_tag};
 
-const struct format format_text = {NULL, "^[^\\x00-\\x1f\\x7f]*$",
+const struct format format_text = {NULL, "^[^\\x00-\\x1f\\x7f-\\x9f]*$",
 				   "must not have control characters",
 				   check_text};
 
-const struct format format_base64 = {NULL, "^[A-Za-z0-9+/]*={0,2}$",
-				     "must be base64 with padding",
-				     check_base64};
+const struct format format_base64 = {
+	NULL, "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)?$",
+	"must be base64 with padding", check_base64};
 
 const struct format format_word = {
 	NULL, "^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$",

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 static const char *const names[] = {"debug", "info", "warn", "error"};
 
@@ -36,11 +37,22 @@ int log_level_parse(const char *word, enum log_level *ret)
 	return -1;
 }
 
-/* A control character in a message could forge a line. */
+/* A control character in a message could forge a line or drive a terminal; it
+ * becomes a space, and what is not UTF-8 a question mark. */
 static void add_plain(struct buf *b, const char *s)
 {
-	for (; *s; s++)
-		buf_addc(b, (unsigned char)*s < ' ' ? ' ' : *s);
+	size_t len = strlen(s), n;
+	uint32_t c;
+
+	for (; len; s += n, len -= n) {
+		n = utf8_take(s, len, &c);
+		if (n && c >= ' ' && (c < 0x7f || c > 0x9f)) {
+			buf_add(b, s, n);
+			continue;
+		}
+		buf_addc(b, n ? ' ' : '?');
+		n = n ? n : 1;
+	}
 }
 
 static void write_json(struct buf *b, const char *time, enum log_level level,
@@ -62,8 +74,10 @@ static void write_text(struct buf *b, const char *time, enum log_level level,
 		       const char *const words[3])
 {
 	buf_addf(b, "%s %s %s", time, names[level], words[0]);
-	if (words[1])
-		buf_addf(b, " request=%s", words[1]);
+	if (words[1]) {
+		buf_adds(b, " request=");
+		add_plain(b, words[1]);
+	}
 	buf_addc(b, ' ');
 	add_plain(b, words[2]);
 }
