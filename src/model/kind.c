@@ -5,6 +5,7 @@
 
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/token.h"
 
 #define AT(member) offsetof(struct meta, member)
 
@@ -37,6 +38,7 @@ const struct field meta_fields[] = {
 const struct kind *const kinds[] = {
 	&organization_kind,
 	&project_kind,
+	&token_kind,
 	NULL,
 };
 

@@ -40,6 +40,7 @@ struct kind {
 	const char *plural; /* "projects": its path in the API */
 	const char *title;  /* "Project" */
 	const char *doc;    /* a sentence or two */
+	bool internal;      /* kept like the others, but not in the API */
 	size_t size;        /* of its struct */
 	const struct field *fields;
 

@@ -1,0 +1,266 @@
+#include "api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/call.h"
+#include "api/filter.h"
+#include "api/routes.h"
+#include "base/mem.h"
+
+/* Guesses at tokens that one address may make: a burst, then so many a
+ * second. */
+#define GUESSES_BURST      50
+#define GUESSES_PER_SECOND 5
+
+#define TREE_MOST ((size_t)16 << 20)
+
+static const char *const repeatable[] = {"tag", NULL};
+
+struct api *api_new(const struct api_conf *conf)
+{
+	struct api *api = xcalloc(1, sizeof(*api));
+
+	api->conf = *conf;
+	if (!api->conf.pending_most)
+		api->conf.pending_most = 2048;
+	if (!api->conf.streams_most)
+		api->conf.streams_most = 16384;
+	rate_init(&api->callers, conf->requests_per_second,
+		  2.0 * conf->requests_per_second + 1);
+	rate_init(&api->strangers, GUESSES_PER_SECOND, GUESSES_BURST);
+	list_init(&api->waits);
+	api->openapi = BUF_INIT((size_t)4 << 20);
+	openapi_write(conf->version, &api->openapi);
+	return api;
+}
+
+void api_free(struct api *api)
+{
+	if (!api)
+		return;
+	buf_release(&api->openapi);
+	free(api);
+}
+
+void api_drain(struct api *api)
+{
+	api->draining = true;
+	wait_end_all(api);
+}
+
+static bool takes_word(const struct call *c, const char *word)
+{
+	const char *path;
+
+	for (const char *const *w = c->route->query; *w; w++)
+		if (strcmp(*w, word) == 0)
+			return true;
+	return c->route->flags & ROUTE_FILTERS && c->noun &&
+	       filter_field(c->noun->kind, word, &path);
+}
+
+static int check_query(struct call *c, struct err *err)
+{
+	const char *plan;
+
+	for (size_t i = 0; i < c->uri.n_query; i++)
+		if (!takes_word(c, c->uri.query[i].name))
+			return err_set(
+				err, ERR_INVALID,
+				"the query word \"%s\" is not known here",
+				c->uri.query[i].name);
+	plan = call_arg(c, "plan");
+	if (plan && strcmp(plan, "true") != 0 && strcmp(plan, "false") != 0)
+		return err_set(err, ERR_INVALID,
+			       "the query word plan must be true or false");
+	c->plan = plan && strcmp(plan, "true") == 0;
+	return 0;
+}
+
+/* The media range that begins at P covers TYPE and is not refused by q=0. */
+static bool range_covers(const char *p, size_t len, const char *type)
+{
+	size_t word = strcspn(p, ";, \t");
+	size_t major = strcspn(type, "/") + 1;
+	const char *q;
+
+	if (word > len)
+		word = len;
+	q = memmem(p, len, "q=0", 3);
+	if (q && (q + 3 == p + len ||
+		  strspn(q + 3, ".0") == (size_t)(p + len - (q + 3))))
+		return false;
+	if (word == 3 && memcmp(p, "*/*", 3) == 0)
+		return true;
+	if (word == major + 1 && p[major] == '*' &&
+	    strncasecmp(p, type, major) == 0)
+		return true;
+	return word == strlen(type) && strncasecmp(p, type, word) == 0;
+}
+
+static bool accepts(const char *accept, const char *type)
+{
+	while (*accept) {
+		size_t len;
+
+		accept += strspn(accept, ", \t");
+		len = strcspn(accept, ",");
+		if (len && range_covers(accept, len, type))
+			return true;
+		accept += len;
+	}
+	return false;
+}
+
+static int check_accept(struct call *c, struct err *err)
+{
+	const char *accept = exchange_header(c->x, "Accept");
+
+	if (!accept || c->route->flags & ROUTE_PROBE)
+		return 0;
+	if (accepts(accept, "application/json"))
+		return 0;
+	if (c->route->flags & ROUTE_FILTERS &&
+	    accepts(accept, "text/event-stream")) {
+		c->stream = true;
+		return 0;
+	}
+	return err_set(err, ERR_ACCEPT,
+		       "this is answered with application/json%s, which Accept "
+		       "does not name",
+		       c->route->flags & ROUTE_FILTERS ? " or text/event-stream"
+						       : "");
+}
+
+/* A tree is many times larger than its text: it has a budget of its own, so
+ * that what comes after it never meets the arena's ceiling. */
+static int parse_body(struct call *c, struct err *err)
+{
+	struct arena *a = c->x->arena;
+	size_t most = a->max;
+
+	a->max = a->used + TREE_MOST;
+	c->body = json_parse(c->x->body, c->x->body_len, a, err);
+	a->max = most;
+	return c->body ? 0 : -1;
+}
+
+static int check_body(struct call *c, struct err *err)
+{
+	const char *type = exchange_header(c->x, "Content-Type");
+	const char *const *want = c->route->consumes;
+	size_t len;
+
+	if (!want && c->x->body_len)
+		return err_set(err, ERR_INVALID, "%s takes no body",
+			       c->x->method);
+	if (!want)
+		return 0;
+	if (!type)
+		return err_set(err, ERR_MEDIA,
+			       "say what the body is: Content-Type: %s",
+			       want[0]);
+	len = strcspn(type, "; \t");
+	for (; *want; want++)
+		if (strlen(*want) == len && strncasecmp(type, *want, len) == 0)
+			break;
+	if (!*want)
+		return err_set(err, ERR_MEDIA, "send %s, not %.60s",
+			       c->route->consumes[0], type);
+	return parse_body(c, err);
+}
+
+static int authenticate(struct call *c, struct err *err)
+{
+	struct api *api = c->api;
+	uint64_t now = clock_mono(api->conf.clock);
+	uint32_t wait;
+
+	if (!rate_has(&api->strangers, c->x->peer, now)) {
+		api->limited++;
+		err_set(err, ERR_RATE, "too many wrong tokens from %s",
+			c->x->peer);
+		err->retry_after_ms = 1000;
+		return -1;
+	}
+	if (token_check(api->conf.store, exchange_header(c->x, "Authorization"),
+			c->x->arena, &c->who, err) < 0) {
+		rate_take(&api->strangers, c->x->peer, now, &wait);
+		return -1;
+	}
+	if (rate_take(&api->callers, c->who.id, now, &wait))
+		return 0;
+	api->limited++;
+	err_set(err, ERR_RATE, "more than %u requests a second",
+		api->conf.requests_per_second);
+	err->retry_after_ms = wait;
+	return -1;
+}
+
+static void answer_options(struct call *c, const char *allow)
+{
+	struct reply r = {.status = 204};
+
+	reply_header(&r, "Allow", allow);
+	reply_header(&r, "Accept-Patch", "application/merge-patch+json");
+	call_reply_with(c, &r);
+}
+
+static void answer_method(struct call *c, const char *allow,
+			  const struct err *err)
+{
+	struct buf body = BUF_INIT(4096);
+	struct reply r = {.status = 405, .type = "application/problem+json"};
+
+	problem_write(err, r.status, c->x->id, &body);
+	r.body = body.data;
+	r.len = body.len;
+	reply_header(&r, "Allow", allow);
+	call_reply_with(c, &r);
+	buf_release(&body);
+}
+
+/* Find the route; false when the call has been answered. */
+static bool find_route(struct call *c)
+{
+	bool options = strcmp(c->x->method, "OPTIONS") == 0;
+	struct buf allow = BUF_INIT(256);
+	struct err err = {0};
+	bool found = route_find(c, c->x->method, &allow, &err) == 0;
+
+	if (!found && err.code == ERR_METHOD && options)
+		answer_options(c, allow.data);
+	else if (!found && err.code == ERR_METHOD)
+		answer_method(c, allow.data, &err);
+	else if (!found)
+		call_fail(c, &err);
+	buf_release(&allow);
+	return found;
+}
+
+void api_handle(void *ctx, struct exchange *x)
+{
+	struct api *api = ctx;
+	struct call *c = arena_alloc(x->arena, sizeof(*c));
+	struct err err = {0};
+
+	c->api = api;
+	c->x = x;
+	x->ctx = c;
+	api->in_flight++;
+	if (uri_parse(x->target, repeatable, x->arena, &c->uri, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	if (!find_route(c))
+		return;
+	if ((!(c->route->flags & ROUTE_PUBLIC) && authenticate(c, &err) < 0) ||
+	    check_query(c, &err) < 0 || check_accept(c, &err) < 0 ||
+	    check_body(c, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	c->route->handle(c);
+}

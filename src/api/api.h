@@ -1,0 +1,46 @@
+/*
+ * api - HTTP in, store out.
+ *
+ * Every request becomes a call: routed by the table in routes.c, its caller
+ * known, its query words and content types checked, then handed to its
+ * handler.  Nothing here knows whether a real server or the simulator brought
+ * it.  Loop thread only.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "http/exchange.h"
+
+struct api;
+struct store;
+
+struct api_conf {
+	struct store *store;
+	const struct clock *clock;
+	struct random *random;
+	const char *version;
+	unsigned requests_per_second; /* a caller; 0: no limit */
+	size_t pending_most; /* changes that may wait to be written: 2048 */
+	size_t streams_most; /* watches and long polls at a time: 16384 */
+
+	/* More lines for /metrics; may be NULL. */
+	void (*metrics)(void *ctx, struct buf *out);
+	void *ctx;
+};
+
+struct api *api_new(const struct api_conf *conf);
+void api_free(struct api *api);
+
+/* The server's handler; CTX is the struct api. */
+void api_handle(void *ctx, struct exchange *x);
+
+/* The body of an answer that the HTTP layer gives by itself. */
+void api_refuse(void *ctx, int status, const char *why, struct buf *body,
+		const char **ret_type);
+
+/* Not ready from now on: /readyz says so, long polls end. */
+void api_drain(struct api *api);

@@ -1,0 +1,125 @@
+#include "api/call.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/routes.h"
+#include "base/log.h"
+
+const char *call_arg(const struct call *c, const char *word)
+{
+	return uri_query(&c->uri, word);
+}
+
+int call_number(const struct call *c, const char *word, uint64_t least,
+		uint64_t most, uint64_t *ret, struct err *err)
+{
+	const char *text = call_arg(c, word);
+	char *end;
+
+	if (!text)
+		return 0;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (errno || *end || !*text ||
+	    strspn(text, "0123456789") != strlen(text) || *ret < least ||
+	    *ret > most)
+		return err_set(err, ERR_INVALID,
+			       "the query word %s must be a number from %llu "
+			       "to %llu",
+			       word, (unsigned long long)least,
+			       (unsigned long long)most);
+	return 0;
+}
+
+void call_reply_with(struct call *c, struct reply *r)
+{
+	struct api *api = c->api;
+	int class = r->status / 100;
+
+	api->in_flight--;
+	if (class > 0 && class < STATUS_CLASSES)
+		api->calls[class]++;
+	if (r->status >= 500 || log_wants(LOG_DEBUG))
+		log_line(r->status >= 500 ? LOG_WARN : LOG_DEBUG, "request",
+			 c->x->id, "method=%s path=%s status=%d from=%s%s%.*s",
+			 c->x->method, c->uri.path ? c->uri.path : "-",
+			 r->status, c->x->peer,
+			 r->status >= 500 ? " answer=" : "",
+			 r->status >= 500 ? (int)(r->len < 400 ? r->len : 400)
+					  : 0,
+			 r->body ? r->body : "");
+	exchange_reply(c->x, r);
+}
+
+void call_reply(struct call *c, int status, const char *json, size_t len,
+		uint64_t etag)
+{
+	struct reply r = {.status = status,
+			  .type = json ? "application/json" : NULL,
+			  .body = json,
+			  .len = len};
+	char tag[32];
+
+	if (etag) {
+		struct buf b = BUF_INIT(sizeof(tag));
+
+		buf_addf(&b, "\"%llu\"", (unsigned long long)etag);
+		memcpy(tag, b.data, b.len + 1);
+		buf_release(&b);
+		reply_header(&r, "ETag", tag);
+	}
+	if (c->replayed)
+		reply_header(&r, "Idempotency-Replayed", "true");
+	if (status == 201 && c->id)
+		reply_header(&r, "Location",
+			     arena_printf(c->x->arena, "/v1/%s/%s",
+					  c->noun->kind->plural, c->id));
+	call_reply_with(c, &r);
+}
+
+bool call_matches(const char *tags, uint64_t have)
+{
+	char tag[32];
+	struct buf b = BUF_INIT(sizeof(tag));
+	bool found;
+
+	if (strcmp(tags, "*") == 0)
+		return true;
+	buf_addf(&b, "\"%llu\"", (unsigned long long)have);
+	found = strstr(tags, b.data);
+	buf_release(&b);
+	return found;
+}
+
+int call_check_match(struct call *c, uint64_t have, struct err *err)
+{
+	const char *want = exchange_header(c->x, "If-Match");
+
+	if (!want || call_matches(want, have))
+		return 0;
+	return err_set(err, ERR_STALE,
+		       "it is at revision %llu now, and If-Match names %s: "
+		       "read it again",
+		       (unsigned long long)have, want);
+}
+
+bool call_admit(struct call *c)
+{
+	struct api *api = c->api;
+	struct store_stats stats;
+	struct err err;
+
+	store_stats(api->conf.store, &stats);
+	if (!api->draining && stats.pending < api->conf.pending_most)
+		return true;
+	api->shed++;
+	err_set(&err, ERR_UNAVAILABLE, "%s",
+		api->draining ? "the server is stopping"
+			      : "more changes are waiting than the disk can "
+				"take: try again in a moment");
+	err.retry_after_ms = 1000;
+	call_fail(c, &err);
+	return false;
+}

@@ -1,0 +1,86 @@
+/*
+ * call - one request on its way through the API.
+ *
+ * Lives in its exchange's arena.  A handler answers it once; see exchange.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "api/api.h"
+#include "api/rate.h"
+#include "base/field_ops.h"
+#include "base/list.h"
+#include "http/uri.h"
+#include "identity/token.h"
+#include "model/kind.h"
+#include "store/read.h"
+#include "store/store.h"
+
+enum { STATUS_CLASSES = 6 };
+
+struct api {
+	struct api_conf conf;
+	struct rate callers, strangers;
+	struct buf openapi;
+	struct list waits; /* long polls */
+	size_t streams;    /* watches and long polls */
+	bool draining;
+	uint64_t calls[STATUS_CLASSES], shed, limited;
+	uint64_t in_flight;
+};
+
+struct route;
+struct noun;
+struct wait;
+
+struct call {
+	struct api *api;
+	struct exchange *x;
+	struct uri uri;
+	const struct route *route;
+	const struct noun *noun;
+	const char *id;
+	struct principal who;
+	struct node *body;
+	bool plan, stream;
+
+	/* A change under way. */
+	struct txn txn;
+	void *object; /* as asked for, then as written */
+	const char *key, *digest;
+	char new_id[37];
+	uint64_t revision; /* what the answer shows */
+	bool replayed;
+	const char *planned; /* the plan's body */
+
+	struct wait *wait; /* a long poll under way */
+};
+
+/* Answer with the problem that ERR is. */
+void call_fail(struct call *c, const struct err *err);
+
+/* Answer with JSON; ETAG is a revision, or 0 for none. */
+void call_reply(struct call *c, int status, const char *json, size_t len,
+		uint64_t etag);
+void call_reply_with(struct call *c, struct reply *r);
+
+/* Whether a change may be taken on now; when not, it has been answered. */
+bool call_admit(struct call *c);
+
+/* The words of a problem body. */
+void problem_write(const struct err *err, int status, const char *request,
+		   struct buf *out);
+int problem_status(enum err_code code);
+
+/* The precondition that the request brings about revision HAVE. */
+int call_check_match(struct call *c, uint64_t have, struct err *err);
+
+/* TAGS, as If-None-Match has them, name the revision HAVE. */
+bool call_matches(const char *tags, uint64_t have);
+
+const char *call_arg(const struct call *c, const char *word);
+
+/* A query word as a number from LEAST to MOST; FALLBACK when it is absent. */
+int call_number(const struct call *c, const char *word, uint64_t least,
+		uint64_t most, uint64_t *ret, struct err *err);

@@ -1,0 +1,216 @@
+/* list - many objects of a kind: filters and pages. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/filter.h"
+#include "api/routes.h"
+
+#define LIMIT_MOST     1000
+#define LIMIT_FALLBACK 100
+
+/* How many objects a page looks at: a page may come back short, with `next`,
+ * rather than hold up everyone else. */
+#define EFFORT_MOST 20000
+
+const struct field *filter_field(const struct kind *k, const char *word,
+				 const char **ret_path)
+{
+	struct field_walk w = field_walk(k->fields);
+	const struct field *f;
+
+	if (strcmp(word, "tag") == 0)
+		word = "tags";
+	*ret_path = word;
+	if (strcmp(word, "state") == 0) {
+		*ret_path = "status.state";
+		f = field_find(k->fields, "status.state", NULL, NULL);
+		return f && f->flags & FIELD_STATE ? f : NULL;
+	}
+	while ((f = field_walk_next(&w, NULL)))
+		if (strcmp(f->name, word) == 0 &&
+		    (f->flags & FIELD_INDEX || f->refers ||
+		     strcmp(word, "name") == 0) &&
+		    !(f->flags & FIELD_SECRET))
+			return f;
+	return NULL;
+}
+
+int filters_read(const struct call *c, struct filters *ret, struct err *err)
+{
+	ret->n = 0;
+	for (size_t i = 0; i < c->uri.n_query; i++) {
+		const struct uri_pair *p = &c->uri.query[i];
+		struct filter *f = &ret->list[ret->n];
+
+		f->field = filter_field(c->noun->kind, p->name, &f->path);
+		if (!f->field)
+			continue;
+		f->value = p->value;
+		if (f->field->type == FIELD_TAGS && !strchr(p->value, '='))
+			return err_set(err, ERR_INVALID,
+				       "write a tag as tag=key=value");
+		if (++ret->n == FILTERS_MOST)
+			return err_set(err, ERR_INVALID,
+				       "at most %d filters at a time",
+				       FILTERS_MOST - 1);
+	}
+	return 0;
+}
+
+static bool tag_matches(const struct items *tags, const char *pair)
+{
+	const struct field_tag *t = tags->at;
+	size_t len = strcspn(pair, "=");
+
+	for (size_t i = 0; i < tags->n; i++)
+		if (strlen(t[i].key) == len &&
+		    memcmp(t[i].key, pair, len) == 0 &&
+		    strcmp(t[i].value, pair + len + 1) == 0)
+			return true;
+	return false;
+}
+
+bool filters_match(const struct filters *filters, const void *object)
+{
+	const struct kind *k;
+
+	if (!object)
+		return false;
+	k = filters->kind;
+	for (size_t i = 0; i < filters->n; i++) {
+		const struct filter *f = &filters->list[i];
+		const void *at;
+
+		field_find(k->fields, f->path, object, &at);
+		if (f->field->type == FIELD_TAGS
+			    ? !tag_matches(at, f->value)
+			    : !field_is(f->field, at, f->value))
+			return false;
+	}
+	return true;
+}
+
+static const char *value_of(const struct filters *filters, const char *path)
+{
+	for (size_t i = 0; i < filters->n; i++)
+		if (strcmp(filters->list[i].path, path) == 0)
+			return filters->list[i].value;
+	return NULL;
+}
+
+/* Have the scan go by the filter that leaves the least to look at. */
+static void narrow(struct call *c, struct scan *scan,
+		   const struct filters *filters, const char *after)
+{
+	const struct kind *k = c->noun->kind;
+	const char *name = value_of(filters, "name");
+	const char *within =
+		k->unique_within ? value_of(filters, k->unique_within) : "";
+
+	if (name && within) {
+		const char *key =
+			arena_printf(c->x->arena, "%s/%s", within, name);
+
+		if (scan_narrow(scan, "@name", key, after))
+			return;
+	}
+	for (size_t i = 0; i < filters->n; i++)
+		if (scan_narrow(scan, filters->list[i].path,
+				filters->list[i].value, after))
+			return;
+}
+
+/* "REVISION-ID": where the next page begins, and at which revision all of
+ * them are read. */
+static int read_after(struct call *c, uint64_t *at, const char **ret_id,
+		      struct err *err)
+{
+	const char *after = call_arg(c, "after");
+	const char *dash;
+	char *end;
+	uint64_t revision;
+
+	*ret_id = NULL;
+	if (!after)
+		return 0;
+	dash = strchr(after, '-');
+	revision = strtoull(after, &end, 10);
+	if (!dash || end != dash || !dash[1] || !revision ||
+	    (*at && *at != revision))
+		return err_set(err, ERR_INVALID,
+			       "after must be the `next` of the page before");
+	*at = revision;
+	*ret_id = dash + 1;
+	return 0;
+}
+
+struct page {
+	struct filters filters;
+	uint64_t at, limit;
+	const char *after;
+};
+
+static int read_page(struct call *c, struct page *p, struct err *err)
+{
+	*p = (struct page){.limit = LIMIT_FALLBACK};
+	p->filters.kind = c->noun->kind;
+	if (call_number(c, "limit", 1, LIMIT_MOST, &p->limit, err) < 0 ||
+	    call_number(c, "at", 1, INT64_MAX, &p->at, err) < 0 ||
+	    read_after(c, &p->at, &p->after, err) < 0 ||
+	    filters_read(c, &p->filters, err) < 0)
+		return -1;
+	if (!p->at)
+		p->at = store_revision(c->api->conf.store);
+	return store_check_at(c->api->conf.store, p->at, err);
+}
+
+static void write_page(struct call *c, const struct page *p, struct buf *out)
+{
+	struct scan scan =
+		store_scan(c->api->conf.store, p->at, c->noun->kind, p->after);
+	size_t effort = 0, n = 0;
+	struct record r;
+	bool more = false;
+
+	narrow(c, &scan, &p->filters, p->after);
+	buf_adds(out, "{\"items\":[");
+	r.id = NULL;
+	while (!more && scan_next(&scan, &r, &effort)) {
+		if (filters_match(&p->filters, r.object)) {
+			if (n++)
+				buf_addc(out, ',');
+			buf_add(out, r.json, r.len);
+		}
+		more = n == p->limit || effort > EFFORT_MOST;
+	}
+	buf_addc(out, ']');
+	/* A full page may have been the last: look, so that `next` is only
+	 * given when there is something to look at. */
+	if (more) {
+		const char *last = r.id;
+
+		if (scan_next(&scan, &r, &effort))
+			buf_addf(out, ",\"next\":\"%llu-%s\"",
+				 (unsigned long long)p->at, last);
+	}
+	buf_addf(out, ",\"revision\":%llu}", (unsigned long long)p->at);
+}
+
+void handle_list(struct call *c)
+{
+	struct buf out = BUF_INIT((size_t)1 << 30);
+	struct err err = {0};
+	struct page p;
+
+	if (c->stream) {
+		handle_watch(c);
+		return;
+	}
+	if (read_page(c, &p, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	write_page(c, &p, &out);
+	call_reply(c, 200, out.data, out.len, 0);
+	buf_release(&out);
+}

@@ -1,0 +1,127 @@
+/* metrics - the small answers: health, numbers, who and what. */
+#include <string.h>
+
+#include "api/routes.h"
+
+static void reply_text(struct call *c, int status, const char *text, size_t len)
+{
+	struct reply r = {.status = status,
+			  .type = "text/plain; charset=utf-8",
+			  .body = text,
+			  .len = len};
+
+	call_reply_with(c, &r);
+}
+
+void handle_health(struct call *c)
+{
+	reply_text(c, 200, "ok\n", 3);
+}
+
+void handle_ready(struct call *c)
+{
+	if (c->api->draining)
+		reply_text(c, 503, "stopping\n", 9);
+	else
+		reply_text(c, 200, "ok\n", 3);
+}
+
+static void add(struct buf *b, const char *name, const char *type,
+		const char *help, uint64_t value)
+{
+	buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name,
+		 type, name, (unsigned long long)value);
+}
+
+static void add_calls(struct buf *b, const struct api *api)
+{
+	buf_adds(b, "# HELP muster_requests_total Requests answered, by class "
+		    "of status.\n# TYPE muster_requests_total counter\n");
+	for (int i = 2; i < STATUS_CLASSES; i++)
+		buf_addf(b, "muster_requests_total{class=\"%dxx\"} %llu\n", i,
+			 (unsigned long long)api->calls[i]);
+	add(b, "muster_requests_in_flight", "gauge",
+	    "Requests and streams under way.", api->in_flight);
+	add(b, "muster_requests_shed_total", "counter",
+	    "Changes refused because too many were waiting.", api->shed);
+	add(b, "muster_requests_limited_total", "counter",
+	    "Requests refused for their rate.", api->limited);
+	add(b, "muster_watches", "gauge", "Watches and long polls open.",
+	    api->streams);
+}
+
+static void add_store(struct buf *b, const struct store *s)
+{
+	struct store_stats stats;
+
+	store_stats(s, &stats);
+	add(b, "muster_store_revision", "counter", "Newest durable revision.",
+	    stats.durable);
+	add(b, "muster_store_oldest_revision", "gauge",
+	    "Oldest revision that can be read.", stats.oldest);
+	add(b, "muster_store_commits_total", "counter", "Batches written.",
+	    stats.commits);
+	add(b, "muster_store_failures_total", "counter",
+	    "Batches that could not be written.", stats.failures);
+	add(b, "muster_store_reruns_total", "counter",
+	    "Functions run again because another server was first.",
+	    stats.reruns);
+	add(b, "muster_store_pending", "gauge", "Changes not yet durable.",
+	    stats.pending);
+	add(b, "muster_store_history_bytes", "gauge",
+	    "Memory held by superseded versions.", stats.history_bytes);
+	add(b, "muster_store_commit_milliseconds", "gauge",
+	    "How long the last batch took.", stats.commit_ms);
+	buf_adds(b, "# HELP muster_objects Objects, by kind.\n"
+		    "# TYPE muster_objects gauge\n");
+	for (size_t i = 0; kinds[i]; i++)
+		buf_addf(b, "muster_objects{kind=\"%s\"} %zu\n", kinds[i]->name,
+			 stats.objects[i]);
+}
+
+void handle_metrics(struct call *c)
+{
+	struct buf b = BUF_INIT((size_t)1 << 20);
+	struct reply r = {.status = 200,
+			  .type = "text/plain; version=0.0.4; charset=utf-8"};
+
+	add_calls(&b, c->api);
+	add_store(&b, c->api->conf.store);
+	if (c->api->conf.metrics)
+		c->api->conf.metrics(c->api->conf.ctx, &b);
+	r.body = b.data;
+	r.len = b.len;
+	call_reply_with(c, &r);
+	buf_release(&b);
+}
+
+void handle_version(struct call *c)
+{
+	const char *json =
+		arena_printf(c->x->arena,
+			     "{\"name\":\"muster\",\"version\":\"%s\","
+			     "\"api\":\"v1\"}",
+			     c->api->conf.version);
+
+	call_reply(c, 200, json, strlen(json), 0);
+}
+
+void handle_whoami(struct call *c)
+{
+	struct buf b = BUF_INIT(4096);
+
+	buf_adds(&b, "{\"id\":");
+	json_add_string(&b, c->who.id, strlen(c->who.id));
+	buf_adds(&b, ",\"name\":");
+	json_add_string(&b, c->who.name, strlen(c->who.name));
+	buf_adds(&b, ",\"roles\":[\"platform-administrator\"]}");
+	call_reply(c, 200, b.data, b.len, 0);
+	buf_release(&b);
+}
+
+void handle_openapi(struct call *c)
+{
+	const struct buf *doc = &c->api->openapi;
+
+	call_reply(c, 200, doc->data, doc->len, 0);
+}

@@ -1,0 +1,354 @@
+/* objects - reading, creating, changing and deleting one object of a kind. */
+#include <assert.h>
+#include <string.h>
+
+#include "api/routes.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/uuid.h"
+
+#define KEY_MOST 255
+
+void handle_get(struct call *c)
+{
+	const char *match = exchange_header(c->x, "If-None-Match");
+	const struct store *s = c->api->conf.store;
+	struct err err = {0};
+	struct record r;
+	uint64_t at = 0;
+
+	if (call_number(c, "at", 1, INT64_MAX, &at, &err) < 0 ||
+	    (at && store_check_at(s, at, &err) < 0)) {
+		call_fail(c, &err);
+		return;
+	}
+	if (!store_get(s, at, c->noun->kind, c->id, &r)) {
+		err_set(&err, ERR_NOT_FOUND, "there is no %s %s",
+			c->noun->kind->name, c->id);
+		call_fail(c, &err);
+		return;
+	}
+	if (call_arg(c, "wait")) {
+		handle_wait(c, &r);
+		return;
+	}
+	if (match && call_matches(match, r.revision))
+		call_reply(c, 304, NULL, 0, r.revision);
+	else
+		call_reply(c, 200, r.json, r.len, r.revision);
+}
+
+/* Keys of tags that begin like this are ours: they find machines again. */
+static void check_tags(const struct meta *old, const struct meta *new,
+		       struct violations *v)
+{
+	const struct field_tag *t = new->tags.at;
+
+	for (size_t i = 0; i < new->tags.n; i++) {
+		const char *had =
+			old ? field_tag_get(&old->tags, t[i].key) : NULL;
+
+		if (strncmp(t[i].key, "muster/", 7) == 0 &&
+		    (!had || strcmp(had, t[i].value) != 0))
+			violations_add(v, "/tags", "the tag \"%s\" is reserved",
+				       t[i].key);
+	}
+}
+
+static void write_audit(struct call *c, struct tx *tx, const char *action,
+			const char *id)
+{
+	struct buf b = BUF_INIT(4096);
+
+	buf_adds(&b, "{\"who\":");
+	json_add_string(&b, c->who.name, strlen(c->who.name));
+	buf_adds(&b, ",\"from\":");
+	json_add_string(&b, c->x->peer, strlen(c->x->peer));
+	buf_addf(&b, ",\"action\":\"%s\",\"kind\":\"%s\",\"id\":\"%s\"", action,
+		 c->noun->kind->name, id);
+	buf_adds(&b, ",\"requestId\":");
+	json_add_string(&b, c->x->id, strlen(c->x->id));
+	buf_addc(&b, '}');
+	tx_audit(tx, buf_str(&b));
+	buf_release(&b);
+}
+
+/* A plan is a transaction that is taken back: it went through every check. */
+static int give_plan(struct call *c, const char *action, const void *object)
+{
+	struct buf b = BUF_INIT((size_t)8 << 20);
+
+	buf_addf(&b, "{\"plan\":{\"action\":\"%s\",\"kind\":\"%s\"}", action,
+		 c->noun->kind->name);
+	if (object) {
+		buf_adds(&b, ",\"object\":");
+		field_encode(c->noun->kind->fields, object, FIELD_PUBLIC, &b);
+	}
+	buf_addc(&b, '}');
+	c->planned = arena_memdup(c->x->arena, b.data, b.len);
+	buf_release(&b);
+	return -1;
+}
+
+/* The request was answered before: have that answered again. */
+static int replay(struct call *c, struct tx *tx, bool *ret_found,
+		  struct err *err)
+{
+	const char *digest;
+	struct record r;
+
+	*ret_found = c->key && tx_recall(tx, c->key, &digest, &r);
+	if (!*ret_found)
+		return 0;
+	if (strcmp(digest, c->digest) != 0)
+		return err_set(err, ERR_CONFLICT,
+			       "the Idempotency-Key was used for another "
+			       "request");
+	c->replayed = true;
+	c->revision = r.revision;
+	memcpy(c->new_id, r.id, sizeof(c->new_id) - 1);
+	return 0;
+}
+
+static int decode(struct call *c, struct node *n, enum field_mode mode,
+		  void **ret, struct violations *v)
+{
+	*ret = arena_alloc(c->x->arena, c->noun->kind->size);
+	violations_init(v, c->x->arena);
+	field_decode(c->noun->kind->fields, n, mode, *ret, v);
+	return v->n ? -1 : 0;
+}
+
+static int create(struct tx *tx, void *ctx, struct err *err)
+{
+	struct call *c = ctx;
+	const struct kind *k = c->noun->kind;
+	struct meta *meta = c->object;
+	bool found;
+
+	c->planned = NULL;
+	c->replayed = false;
+	if (replay(c, tx, &found, err) < 0 || found)
+		return found && c->replayed ? 0 : -1;
+	meta->id = c->new_id;
+	tx_new_id(tx, c->new_id);
+	meta->generation = 1;
+	meta->created_at = meta->updated_at = tx_time(tx);
+	meta->created_by = meta->updated_by = c->who.name;
+	if ((c->noun->create && c->noun->create(c, tx, c->object, err) < 0) ||
+	    tx_put(tx, k, c->object, err) < 0)
+		return -1;
+	if (c->plan)
+		return give_plan(c, "create", c->object);
+	write_audit(c, tx, "create", meta->id);
+	if (c->key)
+		tx_remember(tx, c->key, c->digest, k, meta->id);
+	return 0;
+}
+
+/* The answer is read back from the store: what was written is what is told. */
+static void change_done(struct txn *t, const struct err *err)
+{
+	struct call *c = t->ctx;
+	int status = c->id ? 200 : 201;
+	struct record r;
+
+	if (c->planned) {
+		call_reply(c, 200, c->planned, strlen(c->planned), 0);
+		return;
+	}
+	if (err) {
+		call_fail(c, err);
+		return;
+	}
+	if (t->revision)
+		c->revision = t->revision;
+	if (!c->id)
+		c->id = c->new_id;
+	if (store_get(c->api->conf.store, c->revision, c->noun->kind, c->id,
+		      &r))
+		call_reply(c, status, r.json, r.len, r.revision);
+	else
+		call_reply(c, 204, NULL, 0, 0);
+}
+
+static void change(struct call *c,
+		   int (*fn)(struct tx *tx, void *ctx, struct err *err))
+{
+	if (!call_admit(c))
+		return;
+	c->txn = (struct txn){.fn = fn, .done = change_done, .ctx = c};
+	store_transact(c->api->conf.store, &c->txn);
+}
+
+static const char *hash(struct call *c, const char *a, const char *b,
+			size_t b_len)
+{
+	size_t a_len = strlen(a);
+	char *text = arena_alloc(c->x->arena, a_len + b_len + 1);
+	char *hex = arena_alloc(c->x->arena, 65);
+	unsigned char sum[DIGEST_SHA256_LEN];
+
+	memcpy(text, a, a_len + 1);
+	memcpy(text + a_len + 1, b, b_len);
+	digest_sha256(text, a_len + 1 + b_len, sum);
+	digest_hex(sum, sizeof(sum), hex);
+	return hex;
+}
+
+/* A key is its caller's own; what it stands for is the path and the body. */
+static int read_key(struct call *c, struct err *err)
+{
+	const char *key = exchange_header(c->x, "Idempotency-Key");
+	size_t len;
+
+	if (!key || c->plan)
+		return 0;
+	len = strlen(key);
+	if (!len || len > KEY_MOST || !format_text.check(key, len))
+		return err_set(err, ERR_INVALID,
+			       "an Idempotency-Key has 1 to %d printable "
+			       "characters",
+			       KEY_MOST);
+	c->key = hash(c, c->who.id, key, len);
+	c->digest = hash(c, c->x->target, c->x->body, c->x->body_len);
+	return 0;
+}
+
+void handle_create(struct call *c)
+{
+	struct violations v;
+	struct err err = {0};
+	bool bad = read_key(c, &err) < 0;
+
+	if (!bad) {
+		decode(c, c->body, FIELD_CREATE, &c->object, &v);
+		if (!v.n)
+			check_tags(NULL, c->object, &v);
+		bad = v.n && violations_err(&v, &err) < 0;
+	}
+	if (bad)
+		call_fail(c, &err);
+	else
+		change(c, create);
+}
+
+/* What a PATCH leads to: the object as it is, with the patch merged in. */
+static struct node *merged(struct call *c, const void *old, struct err *err)
+{
+	struct buf b = BUF_INIT((size_t)8 << 20);
+	struct arena *a = c->x->arena;
+	struct node *n;
+
+	field_encode(c->noun->kind->fields, old, FIELD_PUBLIC, &b);
+	n = json_parse(b.data, b.len, a, err);
+	buf_release(&b);
+	if (!n)
+		return NULL;
+	n = node_merge(a, n, c->body);
+	if (!n)
+		err_set(err, ERR_TOO_LARGE, "the patch is too large");
+	return n;
+}
+
+static int settle(struct call *c, const struct meta *old, struct node *doc,
+		  struct meta **ret, struct err *err)
+{
+	const struct kind *k = c->noun->kind;
+	struct violations v;
+	void *new;
+
+	if (decode(c, doc, FIELD_UPDATE, &new, &v) == 0) {
+		*ret = new;
+		if ((*ret)->revision != FIELD_NONE &&
+		    (*ret)->revision != old->revision)
+			return err_at(err, ERR_STALE, "/revision",
+				      "it is at revision %lld now: read it "
+				      "again",
+				      (long long)old->revision);
+		field_settle(k->fields, old, new, &v);
+		check_tags(old, *ret, &v);
+	}
+	return v.n ? violations_err(&v, err) : 0;
+}
+
+static int update(struct tx *tx, void *ctx, struct err *err)
+{
+	struct call *c = ctx;
+	const struct kind *k = c->noun->kind;
+	const struct meta *old = tx_get(tx, k, c->id);
+	struct node *doc = c->body;
+	struct meta *new;
+
+	c->planned = NULL;
+	if (!old)
+		return err_set(err, ERR_NOT_FOUND, "there is no %s %s", k->name,
+			       c->id);
+	c->revision = (uint64_t)old->revision;
+	if (call_check_match(c, c->revision, err) < 0)
+		return -1;
+	if (strcmp(c->x->method, "PATCH") == 0)
+		doc = merged(c, old, err);
+	if (!doc || settle(c, old, doc, &new, err) < 0)
+		return -1;
+	if (!field_changed(k->fields, old, new))
+		return c->plan ? give_plan(c, "none", old) : 0;
+	new->generation = old->generation + 1;
+	new->updated_at = tx_time(tx);
+	new->updated_by = c->who.name;
+	if ((c->noun->update && c->noun->update(c, tx, old, new, err) < 0) ||
+	    tx_put(tx, k, new, err) < 0)
+		return -1;
+	if (c->plan)
+		return give_plan(c, "update", new);
+	write_audit(c, tx, "update", c->id);
+	return 0;
+}
+
+void handle_replace(struct call *c)
+{
+	change(c, update);
+}
+
+void handle_patch(struct call *c)
+{
+	struct err err = {0};
+
+	if (node_type(c->body) == NODE_OBJECT) {
+		change(c, update);
+		return;
+	}
+	err_set(&err, ERR_INVALID, "a merge patch must be an object, not %s",
+		node_type_name(c->body));
+	call_fail(c, &err);
+}
+
+static int delete (struct tx *tx, void *ctx, struct err *err)
+{
+	struct call *c = ctx;
+	const struct kind *k = c->noun->kind;
+	const struct meta *old = tx_get(tx, k, c->id);
+
+	c->planned = NULL;
+	if (!old)
+		return err_set(err, ERR_NOT_FOUND, "there is no %s %s", k->name,
+			       c->id);
+	if (call_check_match(c, (uint64_t)old->revision, err) < 0 ||
+	    (c->noun->remove && c->noun->remove(c, tx, old, err) < 0))
+		return -1;
+	if (c->plan)
+		give_plan(c, "delete", old);
+	if (tx_delete(tx, k, c->id, err) < 0) {
+		c->planned = NULL;
+		return -1;
+	}
+	if (c->plan)
+		return -1;
+	write_audit(c, tx, "delete", c->id);
+	return 0;
+}
+
+void handle_delete(struct call *c)
+{
+	change(c, delete);
+}

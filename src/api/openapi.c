@@ -1,0 +1,311 @@
+/* openapi - the OpenAPI 3.1 document, written from the tables. */
+#include <string.h>
+
+#include "api/filter.h"
+#include "api/routes.h"
+#include "api/schema.h"
+
+static const char info[] =
+	"\"title\":\"Muster\",\"description\":\"A compute control plane: "
+	"instances, groups and warm pools on many clouds and on your own "
+	"hosts.\",\"license\":{\"name\":\"Apache-2.0\","
+	"\"identifier\":\"Apache-2.0\"}";
+
+static const char problem[] =
+	"{\"type\":\"object\",\"additionalProperties\":false,\"required\":["
+	"\"type\",\"title\",\"status\",\"detail\",\"code\",\"scope\","
+	"\"retry\"],\"properties\":{"
+	"\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
+	"\"status\":{\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},"
+	"\"code\":{\"type\":\"string\",\"enum\":[%s]},"
+	"\"field\":{\"type\":\"string\"},"
+	"\"scope\":{\"type\":\"string\",\"enum\":[\"request\",\"object\","
+	"\"flavor\",\"zone\",\"region\",\"account\",\"provider\"]},"
+	"\"retry\":{\"type\":\"string\",\"enum\":[\"never\",\"later\","
+	"\"afterChange\",\"elsewhere\"]},"
+	"\"retryAfterMs\":{\"type\":\"integer\"},"
+	"\"requestId\":{\"type\":\"string\"},"
+	"\"violations\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"required\":[\"pointer\",\"message\"],\"properties\":{"
+	"\"pointer\":{\"type\":\"string\"},"
+	"\"message\":{\"type\":\"string\"}}}}}}";
+
+/* What each query word is. */
+static const struct {
+	const char *name, *schema, *doc;
+} words[] = {
+	{"limit", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000}",
+	 "How many at most; 100 when it is not said.  A page may have fewer: "
+	 "only the absence of `next` means the end."},
+	{"after", "{\"type\":\"string\"}",
+	 "The `next` of the page before.  All pages show one revision."},
+	{"at", "{\"type\":\"integer\",\"minimum\":1}",
+	 "Read as it was at this revision; 410 when it is no longer kept."},
+	{"wait", "{\"type\":\"string\"}",
+	 "Wait until it is in this state, has `changed` or is `deleted`; the "
+	 "answer is the object as it is then, 204 when it is gone."},
+	{"timeoutMs", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":600000}",
+	 "How long to wait at most; a minute when it is not said."},
+	{"plan", "{\"type\":\"boolean\"}",
+	 "Say what would happen, and change nothing."},
+};
+
+static void add_string(struct buf *out, const char *s)
+{
+	json_add_string(out, s, strlen(s));
+}
+
+static void add_parameter(struct buf *out, const char *in, const char *name,
+			  const char *schema, const char *doc)
+{
+	buf_addf(out, "%s{\"name\":\"%s\",\"in\":\"%s\",\"schema\":%s",
+		 out->data[out->len - 1] == '[' ? "" : ",", name, in, schema);
+	if (strcmp(in, "path") == 0)
+		buf_adds(out, ",\"required\":true");
+	buf_adds(out, ",\"description\":");
+	add_string(out, doc);
+	buf_addc(out, '}');
+}
+
+static void add_query(struct buf *out, const struct route *r,
+		      const struct kind *k)
+{
+	static const char text[] = "{\"type\":\"string\"}";
+	struct field_walk w;
+	const struct field *f;
+
+	for (const char *const *q = r->query; *q; q++)
+		for (size_t i = 0; i < COUNT_OF(words); i++)
+			if (strcmp(words[i].name, *q) == 0)
+				add_parameter(out, "query", *q, words[i].schema,
+					      words[i].doc);
+	if (!(r->flags & ROUTE_FILTERS))
+		return;
+	w = field_walk(k->fields);
+	while ((f = field_walk_next(&w, NULL))) {
+		const char *path;
+
+		if (f->type == FIELD_TAGS)
+			add_parameter(out, "query", "tag",
+				      "{\"type\":\"array\",\"items\":{\"type\":"
+				      "\"string\"}}",
+				      "Only those with this tag: key=value.  "
+				      "May come several times.");
+		else if (filter_field(k, f->name, &path))
+			add_parameter(out, "query", f->name, text,
+				      "Only those where it is this.");
+	}
+	if (filter_field(k, "state", &(const char *){NULL}))
+		add_parameter(out, "query", "state", text,
+			      "Only those in this state.");
+}
+
+static void add_headers(struct buf *out, const struct route *r)
+{
+	static const char text[] = "{\"type\":\"string\"}";
+
+	if (strcmp(r->method, "POST") == 0)
+		add_parameter(out, "header", "Idempotency-Key", text,
+			      "The same key with the same body is answered as "
+			      "the first time; with another body, 409.");
+	if (strcmp(r->method, "PUT") == 0 || strcmp(r->method, "PATCH") == 0 ||
+	    strcmp(r->method, "DELETE") == 0)
+		add_parameter(out, "header", "If-Match", text,
+			      "The ETag it must still have; else 412.");
+	if (r->flags & ROUTE_FILTERS)
+		add_parameter(out, "header", "Last-Event-ID", text,
+			      "For a watch: go on after this revision.");
+}
+
+static void add_request(struct buf *out, const struct route *r,
+			const struct kind *k)
+{
+	static const struct {
+		const char *method, *suffix;
+	} bodies[] = {
+		{"POST", "Create"}, {"PUT", "Replace"}, {"PATCH", "Patch"}};
+
+	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+		if (strcmp(bodies[i].method, r->method) != 0)
+			continue;
+		buf_adds(out, ",\"requestBody\":{\"required\":true,"
+			      "\"content\":{");
+		for (const char *const *t = r->consumes; *t; t++)
+			buf_addf(out,
+				 "%s\"%s\":{\"schema\":{\"$ref\":"
+				 "\"#/components/schemas/%s%s\"}}",
+				 t == r->consumes ? "" : ",", *t, k->title,
+				 bodies[i].suffix);
+		buf_adds(out, "}}");
+	}
+}
+
+static void add_answer(struct buf *out, const char *status, const char *doc,
+		       const char *schema)
+{
+	buf_addf(out, "\"%s\":{\"description\":\"%s\"", status, doc);
+	if (schema)
+		buf_addf(out,
+			 ",\"content\":{\"application/json\":{\"schema\":"
+			 "%s}}",
+			 schema);
+	buf_adds(out, "},");
+}
+
+static void add_answers(struct buf *out, const struct route *r,
+			const struct kind *k)
+{
+	struct buf ref = BUF_INIT(512);
+	bool changes = strcmp(r->method, "GET") != 0;
+
+	buf_adds(out, ",\"responses\":{");
+	if (!k) {
+		add_answer(out, "200", "The answer.", NULL);
+	} else if (r->flags & ROUTE_FILTERS) {
+		buf_addf(&ref, "{\"$ref\":\"#/components/schemas/%sList\"}",
+			 k->title);
+		add_answer(out, "200", "A page.", ref.data);
+	} else {
+		buf_addf(&ref,
+			 "{\"anyOf\":[{\"$ref\":\"#/components/schemas/%s"
+			 "\"}%s]}",
+			 k->title,
+			 changes ? ",{\"$ref\":\"#/components/schemas/Plan\"}"
+				 : "");
+		add_answer(out, "200", "The object, or the plan.", ref.data);
+		if (strcmp(r->method, "POST") == 0)
+			add_answer(out, "201", "Created.", ref.data);
+		if (strcmp(r->method, "GET") == 0)
+			add_answer(out, "304", "It is as you know it.", NULL);
+		if (strcmp(r->method, "POST") != 0)
+			add_answer(out, "204", "Gone.", NULL);
+	}
+	buf_adds(out, "\"default\":{\"description\":\"A problem.\",\"content\":"
+		      "{\"application/problem+json\":{\"schema\":{\"$ref\":"
+		      "\"#/components/schemas/Problem\"}}}}}");
+	buf_release(&ref);
+}
+
+static void add_operation(struct buf *out, const struct route *r,
+			  const struct kind *k)
+{
+	char method[8] = "";
+
+	for (size_t i = 0; r->method[i] && i + 1 < sizeof(method); i++)
+		method[i] = (char)(r->method[i] | 0x20);
+	buf_addf(out, "\"%s\":{\"summary\":", method);
+	add_string(out, r->summary);
+	if (k)
+		buf_addf(out, ",\"tags\":[\"%s\"]", k->plural);
+	if (r->flags & ROUTE_PUBLIC)
+		buf_adds(out, ",\"security\":[]");
+	buf_adds(out, ",\"parameters\":[");
+	if (strstr(r->path, "{id}"))
+		add_parameter(out, "path", "id", "{\"type\":\"string\"}",
+			      "The object's id.");
+	add_query(out, r, k);
+	add_headers(out, r);
+	buf_addc(out, ']');
+	add_request(out, r, k);
+	add_answers(out, r, k);
+	buf_addc(out, '}');
+}
+
+/* The path of R with the noun K in it: "/v1/projects/{id}". */
+static void add_path(struct buf *out, const struct route *r,
+		     const struct kind *k)
+{
+	const char *hole = strstr(r->path, "{noun}");
+
+	if (!hole) {
+		buf_adds(out, r->path);
+		return;
+	}
+	buf_add(out, r->path, (size_t)(hole - r->path));
+	buf_adds(out, k->plural);
+	buf_adds(out, hole + 6);
+}
+
+/* Routes of one path stand together in the table. */
+static void add_paths_of(struct buf *out, const struct kind *k)
+{
+	const char *last = "";
+
+	for (const struct route *r = routes; r->method; r++) {
+		if (!strstr(r->path, "{noun}") != !k)
+			continue;
+		if (strcmp(last, r->path) != 0) {
+			buf_adds(out, *last ? "},\"" : "\"");
+			add_path(out, r, k);
+			buf_adds(out, "\":{");
+		} else {
+			buf_addc(out, ',');
+		}
+		add_operation(out, r, k);
+		last = r->path;
+	}
+	buf_addc(out, '}');
+}
+
+static void add_schemas_of(struct buf *out, const struct kind *k)
+{
+	static const char *const suffixes[] = {
+		[SCHEMA_READ] = "",
+		[SCHEMA_CREATE] = "Create",
+		[SCHEMA_REPLACE] = "Replace",
+		[SCHEMA_PATCH] = "Patch",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
+		buf_addf(out, ",\"%s%s\":", k->title, suffixes[i]);
+		schema_write(k->fields, (enum schema_use)i, out);
+	}
+	buf_addf(out,
+		 ",\"%sList\":{\"type\":\"object\",\"additionalProperties\":"
+		 "false,\"required\":[\"items\",\"revision\"],\"properties\":{"
+		 "\"items\":{\"type\":\"array\",\"items\":{\"$ref\":"
+		 "\"#/components/schemas/%s\"}},"
+		 "\"next\":{\"type\":\"string\"},"
+		 "\"revision\":{\"type\":\"integer\"}}}",
+		 k->title, k->title);
+}
+
+static void add_problem(struct buf *out)
+{
+	struct buf codes = BUF_INIT(2048);
+
+	for (int i = 1; i < ERR_CODE_COUNT; i++)
+		buf_addf(&codes, "%s\"%s\"", i > 1 ? "," : "",
+			 err_name((enum err_code)i));
+	buf_adds(out, "\"Problem\":");
+	buf_addf(out, problem, codes.data);
+	buf_release(&codes);
+}
+
+void openapi_write(const char *version, struct buf *out)
+{
+	buf_addf(out, "{\"openapi\":\"3.1.0\",\"info\":{%s,\"version\":\"%s\"}",
+		 info, version);
+	buf_adds(out, ",\"servers\":[{\"url\":\"/\"}],\"security\":"
+		      "[{\"bearer\":[]}],\"paths\":{");
+	add_paths_of(out, NULL);
+	for (size_t i = 0; i < n_nouns; i++) {
+		buf_addc(out, ',');
+		add_paths_of(out, nouns[i].kind);
+	}
+	buf_adds(out, "},\"components\":{\"securitySchemes\":{\"bearer\":{"
+		      "\"type\":\"http\",\"scheme\":\"bearer\"}},"
+		      "\"schemas\":{");
+	add_problem(out);
+	buf_adds(out,
+		 ",\"Plan\":{\"type\":\"object\",\"required\":[\"plan\"],"
+		 "\"additionalProperties\":false,\"properties\":{\"plan\":"
+		 "{\"type\":\"object\",\"required\":[\"action\",\"kind\"],"
+		 "\"properties\":{\"action\":{\"type\":\"string\",\"enum\":"
+		 "[\"create\",\"update\",\"delete\",\"none\"]},\"kind\":{"
+		 "\"type\":\"string\"}}},\"object\":{\"type\":\"object\"}}"
+		 "}");
+	for (size_t i = 0; i < n_nouns; i++)
+		add_schemas_of(out, nouns[i].kind);
+	buf_adds(out, "}}}");
+}

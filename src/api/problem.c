@@ -1,0 +1,127 @@
+/* problem - errors as RFC 9457 bodies; which status each code has. */
+#include <string.h>
+
+#include "api/call.h"
+
+static const int statuses[ERR_CODE_COUNT] = {
+	[ERR_NONE] = 200,
+	[ERR_INVALID] = 422,
+	[ERR_UNAUTHENTICATED] = 401,
+	[ERR_FORBIDDEN] = 403,
+	[ERR_NOT_FOUND] = 404,
+	[ERR_CONFLICT] = 409,
+	[ERR_STALE] = 412,
+	[ERR_GONE] = 410,
+	[ERR_IMMUTABLE] = 422,
+	[ERR_CONFIRMATION] = 409,
+	[ERR_QUOTA] = 403,
+	[ERR_CAPACITY] = 503,
+	[ERR_RATE] = 429,
+	[ERR_UNAVAILABLE] = 503,
+	[ERR_TIMEOUT] = 504,
+	[ERR_UNSUPPORTED] = 501,
+	[ERR_METHOD] = 405,
+	[ERR_TOO_LARGE] = 413,
+	[ERR_MEDIA] = 415,
+	[ERR_ACCEPT] = 406,
+	[ERR_PROVIDER] = 502,
+	[ERR_INTERNAL] = 500,
+};
+
+int problem_status(enum err_code code)
+{
+	return statuses[code];
+}
+
+static void add_member(struct buf *out, const char *name, const char *value)
+{
+	buf_addf(out, ",\"%s\":", name);
+	json_add_string(out, value, strlen(value));
+}
+
+static void add_violations(struct buf *out, const struct violations *v)
+{
+	size_t n = v->n < VIOLATIONS_MOST ? v->n : VIOLATIONS_MOST;
+
+	buf_adds(out, ",\"violations\":[");
+	for (size_t i = 0; i < n; i++) {
+		const struct violation *one = &v->list[i];
+
+		buf_adds(out, i ? ",{\"pointer\":" : "{\"pointer\":");
+		json_add_string(out, one->pointer, strlen(one->pointer));
+		add_member(out, "message", one->message);
+		buf_addc(out, '}');
+	}
+	buf_addc(out, ']');
+}
+
+void problem_write(const struct err *err, int status, const char *request,
+		   struct buf *out)
+{
+	const char *code = err_name(err->code), *title = err_title(err->code);
+
+	buf_addf(out, "{\"type\":\"urn:muster:problem:%s\"", code);
+	add_member(out, "title", title);
+	buf_addf(out, ",\"status\":%d", status);
+	add_member(out, "detail", err->msg);
+	add_member(out, "code", code);
+	if (err->field[0])
+		add_member(out, "field", err->field);
+	add_member(out, "scope", err_scope_name(err->scope));
+	add_member(out, "retry", err_retry_name(err->retry));
+	if (err->retry_after_ms)
+		buf_addf(out, ",\"retryAfterMs\":%u", err->retry_after_ms);
+	if (request)
+		add_member(out, "requestId", request);
+	if (err->violations)
+		add_violations(out, err->violations);
+	buf_addc(out, '}');
+}
+
+/* Malformed is 400; well formed but not acceptable is 422. */
+static int status_of(const struct err *err)
+{
+	if (err->code == ERR_INVALID && !err->violations && !err->field[0])
+		return 400;
+	return statuses[err->code];
+}
+
+void call_fail(struct call *c, const struct err *err)
+{
+	struct buf body = BUF_INIT((size_t)64 << 10);
+	struct reply r = {.status = status_of(err),
+			  .type = "application/problem+json"};
+
+	problem_write(err, r.status, c->x->id, &body);
+	if (err->code == ERR_UNAUTHENTICATED)
+		reply_header(&r, "WWW-Authenticate", "Bearer realm=\"muster\"");
+	if (err->retry_after_ms)
+		reply_header(&r, "Retry-After",
+			     arena_printf(c->x->arena, "%u",
+					  (err->retry_after_ms + 999) / 1000));
+	r.body = body.data;
+	r.len = body.len;
+	call_reply_with(c, &r);
+	buf_release(&body);
+}
+
+static enum err_code code_of(int status)
+{
+	if (status == 400)
+		return ERR_INVALID;
+	for (int i = 1; i < ERR_CODE_COUNT; i++)
+		if (statuses[i] == status)
+			return (enum err_code)i;
+	return status < 500 ? ERR_INVALID : ERR_INTERNAL;
+}
+
+void api_refuse(void *ctx, int status, const char *why, struct buf *body,
+		const char **ret_type)
+{
+	struct err err = {0};
+
+	(void)ctx;
+	err_set(&err, status == 408 ? ERR_TIMEOUT : code_of(status), "%s", why);
+	problem_write(&err, status, NULL, body);
+	*ret_type = "application/problem+json";
+}

@@ -1,0 +1,67 @@
+/*
+ * routes - the table of what the API answers to, and the nouns in it.
+ *
+ * A new noun is a row in nouns[] and its own rules; the routes, their schemas
+ * and their documentation follow from the tables.
+ */
+#pragma once
+
+#include "api/call.h"
+
+/* A kind and what is special about it in the API. */
+struct noun {
+	const struct kind *kind;
+
+	/* Called in the transaction before OBJECT is written: what the table
+	 * of fields cannot say.  Any may be NULL.  OLD is as it was. */
+	int (*create)(struct call *c, struct tx *tx, void *object,
+		      struct err *err);
+	int (*update)(struct call *c, struct tx *tx, const void *old,
+		      void *object, struct err *err);
+	int (*remove)(struct call *c, struct tx *tx, const void *old,
+		      struct err *err);
+};
+
+enum { ROUTE_PUBLIC = 1 << 0, ROUTE_FILTERS = 1 << 1, ROUTE_PROBE = 1 << 2 };
+
+struct route {
+	const char *method;
+	const char *path;            /* "/v1/{noun}/{id}" */
+	const char *permission;      /* what the caller must hold: a verb */
+	const char *const *query;    /* words it takes, ended by NULL */
+	const char *const *consumes; /* content types, ended by NULL */
+	const char *summary;
+	void (*handle)(struct call *c);
+	unsigned flags;
+};
+
+extern const struct route routes[];
+extern const struct noun nouns[];
+extern const size_t n_nouns;
+
+/* The route of METHOD and URI; fills the call's noun and id.  ERR_NOT_FOUND, or
+ * ERR_METHOD with the methods that would do in ALLOW. */
+int route_find(struct call *c, const char *method, struct buf *allow,
+	       struct err *err);
+
+/* The handlers. */
+void handle_list(struct call *c);
+void handle_watch(struct call *c);
+void handle_wait(struct call *c, const struct record *now);
+void handle_get(struct call *c);
+void handle_create(struct call *c);
+void handle_replace(struct call *c);
+void handle_patch(struct call *c);
+void handle_delete(struct call *c);
+void handle_health(struct call *c);
+void handle_ready(struct call *c);
+void handle_metrics(struct call *c);
+void handle_version(struct call *c);
+void handle_whoami(struct call *c);
+void handle_openapi(struct call *c);
+
+/* The OpenAPI document of all routes and nouns. */
+void openapi_write(const char *version, struct buf *out);
+
+/* End every long poll now. */
+void wait_end_all(struct api *api);
