@@ -330,10 +330,8 @@ static void move_items(const struct field *f, size_t size, struct items *items,
 	char *old = items->at, *copy = cut(b, bytes);
 
 	item.type = f->item;
-	if (copy && bytes) {
-		memcpy(copy, old, bytes);
-		items->at = copy;
-	}
+	if (copy)
+		items->at = bytes ? memcpy(copy, old, bytes) : NULL;
 	for (size_t i = 0; i < items->n; i++)
 		move_member(&item, (char *)items->at + i * size, b);
 }

@@ -8,12 +8,14 @@
 #include "base/mem.h"
 
 #define DEPTH_MOST 16
+#define FIXED      (FIELD_READ_ONLY | FIELD_IMMUTABLE | FIELD_SECRET)
 
 /* Where we are in the document: links from the leaf up to the root. */
 struct place {
 	const struct place *up;
 	const char *name; /* NULL: item I of a list */
 	size_t i;
+	unsigned fixed; /* of the flags of what field_settle() takes over */
 };
 
 struct decode {
@@ -152,6 +154,10 @@ static void decode_int(const struct field *f, const struct node *n,
 	if (!is_type(d, p, n, NODE_INT, "an integer"))
 		return;
 	i = node_int(n);
+	if (i == FIELD_NONE) {
+		wrong(d, p, "is out of range");
+		return;
+	}
 	if (d->mode != FIELD_STORED && (f->min || f->max) &&
 	    (i < f->min || i > f->max)) {
 		wrong(d, p, "must be from %lld to %lld", (long long)f->min,
@@ -164,13 +170,17 @@ static void decode_int(const struct field *f, const struct node *n,
 static void decode_time(const struct node *n, const struct place *p, void *at,
 			struct decode *d)
 {
+	int64_t ms = 0;
 	const char *s;
 	size_t len;
 
 	if (!is_type(d, p, n, NODE_STRING, "a time in RFC 3339"))
 		return;
 	s = node_string(n, &len);
-	if (clock_parse(s, len, at) < 0)
+	/* 1970 itself is how an absent time is kept. */
+	if (clock_parse(s, len, &ms) == 0 && ms)
+		*(int64_t *)at = ms;
+	else
 		wrong(d, p, "must be a time like 2026-01-31T12:00:00Z");
 }
 
@@ -183,13 +193,13 @@ static void decode_enum(const struct field *f, const struct node *n,
 	if (!is_type(d, p, n, NODE_STRING, "a string"))
 		return;
 	s = node_string(n, NULL);
-	for (int i = 1; f->names[i]; i++) {
+	for (int i = 1; f->names[i]; i++)
 		if (strcmp(f->names[i], s) == 0) {
 			*(int *)at = i;
 			return;
 		}
+	for (int i = 1; f->names[i]; i++)
 		buf_addf(&list, "%s%s", i > 1 ? ", " : "", f->names[i]);
-	}
 	wrong(d, p, "must be one of %s", buf_str(&list));
 	buf_release(&list);
 }
@@ -197,7 +207,8 @@ static void decode_enum(const struct field *f, const struct node *n,
 static void decode_raw(const struct field *f, const struct node *n,
 		       const struct place *p, void *at, struct decode *d)
 {
-	struct buf text = BUF_INIT(f->max ? (size_t)f->max : 65536);
+	size_t most = f->max ? (size_t)f->max : 65536;
+	struct buf text = BUF_INIT(d->mode == FIELD_STORED ? SIZE_MAX : most);
 
 	if (is_type(d, p, n, NODE_OBJECT, "an object")) {
 		json_write(n, false, &text);
@@ -213,15 +224,16 @@ static void decode_raw(const struct field *f, const struct node *n,
 static void decode_tag(struct decode *d, const struct place *p, const char *key,
 		       const struct node *n, struct field_tag *tag)
 {
+	bool stored = d->mode == FIELD_STORED;
 	size_t len;
 
-	if (!format_tag.check(key, strlen(key)))
+	if (!stored && !format_tag.check(key, strlen(key)))
 		wrong(d, p, "a tag's key %s", format_tag.words);
 	if (!is_type(d, p, n, NODE_STRING, "a string"))
 		return;
 	tag->key = key;
 	tag->value = node_string(n, &len);
-	if (len > 256 || !format_text.check(tag->value, len))
+	if (!stored && (len > 256 || !format_text.check(tag->value, len)))
 		wrong(d, p,
 		      "must have at most 256 bytes and no control "
 		      "characters");
@@ -238,7 +250,7 @@ static void decode_tags(const struct node *n, const struct place *p, void *at,
 
 	if (!is_type(d, p, n, NODE_OBJECT, "an object of strings"))
 		return;
-	if (node_count(n) > FIELD_TAGS_MOST) {
+	if (d->mode != FIELD_STORED && node_count(n) > FIELD_TAGS_MOST) {
 		wrong(d, p, "must have at most %d tags", FIELD_TAGS_MOST);
 		return;
 	}
@@ -246,7 +258,7 @@ static void decode_tags(const struct node *n, const struct place *p, void *at,
 				   node_count(n) * sizeof(struct field_tag));
 	w = node_walk(n);
 	while ((value = node_walk_next(&w, &key))) {
-		struct place here = {p, key, 0};
+		struct place here = {p, key, 0, 0};
 
 		decode_tag(d, &here, key, value, &t[tags->n]);
 		if (t[tags->n].key)
@@ -268,7 +280,8 @@ static void decode_list(const struct field *f, const struct node *n,
 
 	if (!is_type(d, p, n, NODE_ARRAY, "an array"))
 		return;
-	if (node_count(n) > most || node_count(n) < (size_t)f->min) {
+	if (d->mode != FIELD_STORED &&
+	    (node_count(n) > most || node_count(n) < (size_t)f->min)) {
 		wrong(d, p, "must have %zu to %zu items", (size_t)f->min, most);
 		return;
 	}
@@ -277,7 +290,7 @@ static void decode_list(const struct field *f, const struct node *n,
 	items->n = node_count(n);
 	items->at = arena_alloc(d->v->arena, items->n * f->size);
 	for (size_t i = 0; i < items->n; i++) {
-		struct place here = {p, NULL, i};
+		struct place here = {p, NULL, i, 0};
 
 		decode_value(&item, node_at(n, i), &here,
 			     (char *)items->at + i * f->size, d);
@@ -337,21 +350,19 @@ static void set_fallback(const struct field *f, const struct place *p, void *at,
 static void decode_absent(const struct field *f, const struct place *p,
 			  void *at, struct decode *d)
 {
+	/* What field_settle() takes over from the version before is neither
+	 * missing nor to be filled in here. */
+	bool kept = d->mode == FIELD_UPDATE && p->fixed;
+	bool ours = d->mode == FIELD_STORED || p->fixed & FIELD_READ_ONLY;
+
 	if (f->type == FIELD_INT)
 		*(int64_t *)at = FIELD_NONE;
-	if (f->type == FIELD_OBJECT) {
-		struct node *empty = node_new_object(d->v->arena);
-
-		if (empty && !(f->flags & FIELD_REQUIRED))
-			decode_object(f->fields, empty, p, at, d);
-	}
-	if (f->fallback && d->mode != FIELD_STORED)
+	if (f->fallback && d->mode != FIELD_STORED && !kept)
 		set_fallback(f, p, at, d);
-	else if (d->mode == FIELD_CREATE && (f->flags & FIELD_REQUIRED))
+	else if (f->flags & FIELD_REQUIRED && !ours && !kept)
 		wrong(d, p, "is required");
-	else if (d->mode == FIELD_UPDATE && (f->flags & FIELD_REQUIRED) &&
-		 !(f->flags & (FIELD_IMMUTABLE | FIELD_SECRET)))
-		wrong(d, p, "is required");
+	else if (f->type == FIELD_OBJECT)
+		decode_object(f->fields, NULL, p, at, d);
 }
 
 static void find_unknown(const struct field *fields, const struct node *n,
@@ -363,7 +374,7 @@ static void find_unknown(const struct field *fields, const struct node *n,
 	while (node_walk_next(&w, &key)) {
 		struct field_walk rows = field_walk(fields);
 		const struct field *f;
-		struct place here = {p, key, 0};
+		struct place here = {p, key, 0, 0};
 
 		while ((f = field_walk_next(&rows, NULL)))
 			if (strcmp(f->name, key) == 0)
@@ -382,6 +393,7 @@ static unsigned depth_of(const struct place *p)
 	return n;
 }
 
+/* N may be NULL: an object that is absent. */
 static void decode_object(const struct field *fields, const struct node *n,
 			  const struct place *p, void *out, struct decode *d)
 {
@@ -389,15 +401,16 @@ static void decode_object(const struct field *fields, const struct node *n,
 	const struct field *f;
 	size_t offset, known = 0;
 
-	if (!is_type(d, p, n, NODE_OBJECT, "an object"))
+	if (n && !is_type(d, p, n, NODE_OBJECT, "an object"))
 		return;
 	if (depth_of(p) > DEPTH_MOST) {
 		wrong(d, p, "is nested too deeply");
 		return;
 	}
 	while ((f = field_walk_next(&w, &offset))) {
-		const struct node *value = node_get(n, f->name);
-		struct place here = {p, f->name, 0};
+		const struct node *value = n ? node_get(n, f->name) : NULL;
+		struct place here = {p, f->name, 0,
+				     (f->flags & FIXED) | (p ? p->fixed : 0)};
 
 		known += value != NULL;
 		if (value && node_type(value) == NODE_NULL)
@@ -409,7 +422,7 @@ static void decode_object(const struct field *fields, const struct node *n,
 		else
 			decode_value(f, value, &here, (char *)out + offset, d);
 	}
-	if (known < node_count(n))
+	if (n && known < node_count(n))
 		find_unknown(fields, n, p, d);
 }
 
