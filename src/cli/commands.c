@@ -1,0 +1,74 @@
+/* The client's own commands; the nouns come from the kinds. */
+#include "cli/cli.h"
+#include "cli/session.h"
+
+static const struct command_example login_examples[] = {
+	{"To a server of your own on this machine:",
+	 "muster login --token-file ./var/admin.token"},
+	{"To another one, typing the token; it is kept as context 'prod':",
+	 "muster login https://muster.example.org --context prod"},
+	{0},
+};
+
+static const struct command_example context_examples[] = {
+	{"See them:", "muster context list"},
+	{"Work with another one from now on:", "muster context use prod"},
+	{0},
+};
+
+static const struct command_example version_examples[] = {
+	{"Both, for a script:", "muster version -o json"},
+	{0},
+};
+
+static const struct command_example completion_examples[] = {
+	{"For this shell:", "source <(muster completion bash)"},
+	{"For good (bash, zsh, fish):",
+	 "muster completion bash >~/.local/share/bash-completion/completions/"
+	 "muster"},
+	{NULL, "muster completion zsh >~/.zfunc/_muster"},
+	{NULL,
+	 "muster completion fish >~/.config/fish/completions/muster.fish"},
+	{0},
+};
+
+static const struct command_example help_examples[] = {
+	{"What there is:", "muster help"},
+	{"What a command takes:", "muster help project create"},
+	{0},
+};
+
+static const struct command_example man_examples[] = {
+	{"Read a page:", "muster man project | man -l -"},
+	{"Write them all:", "muster man --all /usr/local/share/man/man1"},
+	{0},
+};
+
+const struct command cli_commands[] = {
+	{"login", "Sign in to a server", "[SERVER]",
+	 "Asks the server whether the token is good, and then keeps both as a "
+	 "context in ~/.config/muster/config.yaml (mode 0600), which is used "
+	 "from then on.  The token comes from --token-file, --token or "
+	 "MUSTER_TOKEN; else it is asked for.",
+	 login_examples, login_options, .run = session_login},
+	{"context", "Choose among the servers you have signed in to", NULL,
+	 "A context is a server with its token.  The one in use is what "
+	 "commands talk to, unless --context, --server or the environment say "
+	 "otherwise.",
+	 context_examples, .children = context_commands},
+	{"version", "Print the versions of client and server", "",
+	 "Asks the server for its own, unless --client says that only this "
+	 "program is meant.",
+	 version_examples, version_options, .run = session_version},
+	{"completion", "Write a completion script for a shell", "bash|zsh|fish",
+	 "The script knows every command and option, and asks the server for "
+	 "the names of things.",
+	 completion_examples, .run = session_completion},
+	{"help", "Explain a command", "[COMMAND...]",
+	 "Without a command, lists them all.", help_examples,
+	 .run = session_help},
+	{"man", "Write manual pages", "[COMMAND]",
+	 "Prints the page of a command, or of muster itself, as roff.",
+	 man_examples, man_options, .run = session_man},
+	{0},
+};

@@ -1,0 +1,305 @@
+/*
+ * Completion scripts.  Each is a list of what may follow which words, written
+ * from the tables, and a little of the shell's own language around it.
+ */
+#include <string.h>
+
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "model/kind.h"
+
+/* One command that can be run, with what it takes. */
+typedef void leaf(struct cli *c, const struct page *p, struct buf *out);
+
+static void each_leaf(struct cli *c, leaf *fn, struct buf *out)
+{
+	struct page p;
+	size_t i = 0;
+
+	while (page_next(c, &i, &p)) {
+		const struct command *k = p.command->children;
+
+		if (!k)
+			fn(c, &p, out);
+		for (; k && k->name; k++) {
+			struct page below = page_child(c, &p, k);
+
+			fn(c, &below, out);
+		}
+	}
+}
+
+static void add_names(struct cli *c, struct buf *out)
+{
+	struct page p;
+	size_t i = 0;
+
+	while (page_next(c, &i, &p))
+		buf_addf(out, "%s%s", i > 1 ? " " : "", p.path);
+}
+
+static void add_flag_names(const struct command_option *o, struct buf *out)
+{
+	for (; o->name; o++)
+		buf_addf(out, "--%s ", o->name);
+}
+
+static void bash_options(struct cli *c, const struct page *p, struct buf *out)
+{
+	buf_addf(out, "\t'%s') opts='", p->path);
+	add_flag_names(page_options(c, p, NULL), out);
+	buf_adds(out, "' ;;\n");
+}
+
+/* What may follow an option: words, names of things, files. */
+static void bash_value(const struct command_option *o, struct buf *out)
+{
+	bool is_file = o->argument && (strcmp(o->argument, "FILE") == 0 ||
+				       strcmp(o->argument, "DIR") == 0);
+
+	if (!o->argument || o->flags & OPTION_MAYBE ||
+	    (!o->choices && !o->refers && !is_file))
+		return;
+	buf_addf(out, "\t--%s", o->name);
+	if (o->letter)
+		buf_addf(out, "|-%c", o->letter);
+	buf_addc(out, ')');
+	if (o->refers) {
+		buf_addf(out,
+			 " COMPREPLY=($(compgen -W \"$(_muster_names %s)"
+			 "\" -- \"$cur\"))",
+			 o->refers);
+	} else if (o->choices) {
+		buf_adds(out, " COMPREPLY=($(compgen -W '");
+		for (const char *const *w = o->choices; *w; w++)
+			buf_addf(out, "%s ", *w);
+		buf_adds(out, "' -- \"$cur\"))");
+	} else {
+		buf_adds(out, " COMPREPLY=($(compgen -f -- \"$cur\"))");
+	}
+	buf_adds(out, "; return ;;\n");
+}
+
+static void bash_values(struct cli *c, const struct page *p, struct buf *out)
+{
+	for (const struct command_option *o = page_options(c, p, NULL); o->name;
+	     o++)
+		bash_value(o, out);
+}
+
+static void bash_children(struct cli *c, struct buf *out)
+{
+	struct page p;
+	size_t i = 0;
+
+	while (page_next(c, &i, &p)) {
+		const struct command *k = p.command->children;
+
+		if (!k)
+			continue;
+		buf_addf(out, "\t%s", p.path);
+		if (p.kind)
+			buf_addf(out, "|%s", p.kind->plural);
+		buf_adds(out, ") subs='");
+		for (; k->name; k++)
+			buf_addf(out, "%s ", k->name);
+		buf_adds(out, "' ;;\n");
+	}
+}
+
+static void bash_nouns(struct buf *out)
+{
+	for (const struct kind *const *k = kinds; *k; k++)
+		if (!(*k)->internal)
+			buf_addf(out, "%s|%s|", (*k)->name, (*k)->plural);
+}
+
+/* A plural means its noun. */
+static void bash_plurals(struct buf *out)
+{
+	for (const struct kind *const *k = kinds; *k; k++)
+		if (!(*k)->internal)
+			buf_addf(out, "\t%s) cmd=%s ;;\n", (*k)->plural,
+				 (*k)->name);
+}
+
+static void add_common_flags(struct buf *out)
+{
+	add_flag_names(cli_options, out);
+}
+
+void completion_bash(struct cli *c, struct buf *out)
+{
+	buf_adds(out,
+		 "# bash completion for muster; made by 'muster completion "
+		 "bash'.\n"
+		 "_muster_names() {\n"
+		 "\tmuster \"$1\" list -o name --quiet --timeout 3s "
+		 "2>/dev/null | sed 's,.*/,,'\n"
+		 "}\n"
+		 "_muster() {\n"
+		 "\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
+		 "prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+		 "\tlocal cmd= sub= subs= opts= i w\n"
+		 "\tCOMPREPLY=()\n"
+		 "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+		 "\t\tw=${COMP_WORDS[i]}\n"
+		 "\t\tcase $w in -*) continue ;; esac\n"
+		 "\t\tif [[ -z $cmd ]]; then cmd=$w\n"
+		 "\t\telif [[ -z $sub ]]; then sub=$w; fi\n"
+		 "\tdone\n"
+		 "\tcase $prev in\n");
+	each_leaf(c, bash_values, out);
+	for (const struct command_option *o = cli_options; o->name; o++)
+		bash_value(o, out);
+	buf_adds(out, "\tesac\n\tcase $cmd in\n");
+	bash_plurals(out);
+	buf_adds(out, "\tesac\n\tcase $cmd in\n");
+	bash_children(c, out);
+	buf_adds(out, "\tesac\n\tif [[ -n $subs ]]; then\n"
+		      "\t\tcase \"$cmd $sub\" in\n");
+	each_leaf(c, bash_options, out);
+	buf_adds(out, "\t\tesac\n\telse\n\t\tcase $cmd in\n");
+	each_leaf(c, bash_options, out);
+	buf_adds(out, "\t\tesac\n\tfi\n"
+		      "\tif [[ $cur == -* ]]; then\n"
+		      "\t\tCOMPREPLY=($(compgen -W \"$opts ");
+	add_common_flags(out);
+	buf_adds(out, "\" -- \"$cur\"))\n"
+		      "\telif [[ -z $cmd || $cmd == help || $cmd == man ]]; "
+		      "then\n\t\tCOMPREPLY=($(compgen -W '");
+	add_names(c, out);
+	buf_adds(out, "' -- \"$cur\"))\n"
+		      "\telif [[ $cmd == completion ]]; then\n"
+		      "\t\tCOMPREPLY=($(compgen -W 'bash zsh fish' -- "
+		      "\"$cur\"))\n"
+		      "\telif [[ -n $subs && -z $sub ]]; then\n"
+		      "\t\tCOMPREPLY=($(compgen -W \"$subs\" -- \"$cur\"))\n"
+		      "\telse\n\t\tcase $cmd in\n\t\t");
+	bash_nouns(out);
+	buf_adds(out, "context)\n\t\t\tcase $sub in "
+		      "get|update|delete|watch|use)\n"
+		      "\t\t\t\tCOMPREPLY=($(compgen -W "
+		      "\"$(_muster_names \"$cmd\")\" -- \"$cur\")) ;;\n"
+		      "\t\t\tesac ;;\n\t\tesac\n\tfi\n}\n"
+		      "complete -F _muster muster\n");
+}
+
+/* zsh runs bash's script; it has the adapter built in. */
+void completion_zsh(struct cli *c, struct buf *out)
+{
+	buf_adds(out, "#compdef muster\n"
+		      "# zsh completion for muster; made by 'muster "
+		      "completion zsh'.\n"
+		      "autoload -U +X bashcompinit && bashcompinit\n");
+	completion_bash(c, out);
+}
+
+/* TEXT within fish's single quotes. */
+static void add_quoted(struct buf *out, const char *text)
+{
+	buf_addc(out, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			buf_addc(out, '\\');
+		buf_addc(out, *text);
+	}
+	buf_addc(out, '\'');
+}
+
+static void fish_option(const struct command_option *o, const char *when,
+			struct buf *out)
+{
+	buf_adds(out, "complete -c muster");
+	if (when)
+		buf_addf(out, " -n '%s'", when);
+	buf_addf(out, " -l %s", o->name);
+	if (o->letter)
+		buf_addf(out, " -s %c", o->letter);
+	if (o->argument && !(o->flags & OPTION_MAYBE))
+		buf_adds(out, " -r");
+	if (o->argument && strcmp(o->argument, "FILE") == 0)
+		buf_adds(out, " -F");
+	if (o->refers) {
+		buf_addf(out, " -a '(__muster_names %s)'", o->refers);
+	} else if (o->choices) {
+		buf_adds(out, " -a '");
+		for (const char *const *w = o->choices; *w; w++)
+			buf_addf(out, "%s ", *w);
+		buf_addc(out, '\'');
+	}
+	buf_adds(out, " -d ");
+	add_quoted(out, o->doc);
+	buf_addc(out, '\n');
+}
+
+/* "__muster_in project create": these words have been typed. */
+static void fish_leaf(struct cli *c, const struct page *p, struct buf *out)
+{
+	const char *when = arena_printf(&c->arena, "__muster_in %s", p->path);
+	bool takes_names = p->command->fields == COMMAND_NARROW ||
+			   p->command->fields == COMMAND_UPDATE ||
+			   (p->kind && strcmp(p->command->name, "watch") == 0);
+
+	for (const struct command_option *o = page_options(c, p, NULL); o->name;
+	     o++)
+		fish_option(o, when, out);
+	if (p->kind && takes_names)
+		buf_addf(out,
+			 "complete -c muster -n '%s' -a "
+			 "'(__muster_names %s)'\n",
+			 when, p->kind->name);
+}
+
+static void fish_word(struct cli *c, const struct page *p, const char *when,
+		      struct buf *out)
+{
+	buf_addf(out, "complete -c muster -n '%s' -a %s -d ", when,
+		 p->command->name);
+	add_quoted(out, page_text(c, p, p->command->summary));
+	buf_addc(out, '\n');
+}
+
+void completion_fish(struct cli *c, struct buf *out)
+{
+	struct page p;
+	size_t i = 0;
+
+	buf_adds(out,
+		 "# fish completion for muster; made by 'muster completion "
+		 "fish'.\n"
+		 "function __muster_names\n"
+		 "\tmuster $argv[1] list -o name --quiet --timeout 3s "
+		 "2>/dev/null | string replace -r '.*/' ''\n"
+		 "end\n"
+		 "function __muster_words\n"
+		 "\tstring match -v -- '-*' (commandline -opc)[2..-1]\n"
+		 "end\n"
+		 "function __muster_in\n"
+		 "\tset -l words (__muster_words)\n"
+		 "\ttest (count $words) -ge (count $argv); and test "
+		 "\"$words[1..(count $argv)]\" = \"$argv\"\n"
+		 "end\n"
+		 "function __muster_at\n"
+		 "\ttest (string join ' ' (__muster_words)) = \"$argv\"\n"
+		 "end\n"
+		 "complete -c muster -f\n");
+	while (page_next(c, &i, &p)) {
+		const struct command *k = p.command->children;
+
+		fish_word(c, &p, "__muster_at", out);
+		for (; k && k->name; k++) {
+			struct page below = page_child(c, &p, k);
+
+			fish_word(c, &below,
+				  arena_printf(&c->arena, "__muster_at %s",
+					       p.path),
+				  out);
+		}
+	}
+	buf_adds(out, "complete -c muster -n '__muster_in completion' -a "
+		      "'bash zsh fish'\n");
+	each_leaf(c, fish_leaf, out);
+	for (const struct command_option *o = cli_options; o->name; o++)
+		fish_option(o, NULL, out);
+}

@@ -1,0 +1,269 @@
+#include "cli/noun.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/field_ops.h"
+#include "base/uuid.h"
+#include "cli/page.h"
+#include "cli/resolve.h"
+#include "cli/text.h"
+#include "http/uri.h"
+#include "model/kind.h"
+
+#define FILE_OPTION                                                            \
+	{                                                                      \
+		"file", 'f',                                                   \
+			.argument = "FILE",                                    \
+			.doc = "Read the document from a YAML or JSON file, "  \
+			       "'-' for "                                      \
+			       "standard input; flags override what it says.", \
+	}
+#define PLAN_OPTION                                                            \
+	{                                                                      \
+		"plan",                                                        \
+			.doc = "Only show what would be done; nothing "        \
+			       "changes.",                                     \
+	}
+#define WAIT_OPTION                                                            \
+	{                                                                      \
+		"wait", .flags = OPTION_MAYBE, .argument = "STATE",            \
+			.doc = "Return when it is in that state, at most "     \
+			       "--timeout "                                    \
+			       "later.",                                       \
+	}
+#define MATCH_OPTION                                                           \
+	{                                                                      \
+		"if-match", .argument = "REVISION",                            \
+			    .doc = "Refuse if it has changed since that "      \
+				   "revision.",                                \
+	}
+
+static const struct command_option list_options[] = {
+	{"limit", .argument = "N", .doc = "At most that many."},
+	{0},
+};
+
+static const struct command_option create_options[] = {
+	FILE_OPTION,
+	PLAN_OPTION,
+	WAIT_OPTION,
+	{0},
+};
+
+static const struct command_option update_options[] = {
+	FILE_OPTION,
+	{"merge", .doc = "Merge the file into what is there, rather than "
+			 "replace it; null removes."},
+	MATCH_OPTION,
+	PLAN_OPTION,
+	WAIT_OPTION,
+	{0},
+};
+
+static const struct command_option delete_options[] = {
+	{"yes", 'y', .doc = "Do not ask."},
+	MATCH_OPTION,
+	PLAN_OPTION,
+	{"wait", .doc = "Return when it is gone, at most --timeout later."},
+	{0},
+};
+
+static const struct command_example list_examples[] = {
+	{"All of them, and with ids and full times:", "muster {noun} list"},
+	{NULL, "muster {noun} list -o wide"},
+	{"Those with a tag, for a script:",
+	 "muster {noun} list --tag env=prod -o name"},
+	{0},
+};
+
+static const struct command_example get_examples[] = {
+	{"By name:", "muster {noun} get my-{noun}"},
+	{"As a document that 'update -f' reads:",
+	 "muster {noun} get my-{noun} -o yaml"},
+	{0},
+};
+
+static const struct command_example create_examples[] = {
+	{"By flags:", "muster {noun} create my-{noun}{required}"},
+	{"See what would happen first:",
+	 "muster {noun} create my-{noun}{required} --plan"},
+	{"From a file, under another name:",
+	 "muster {noun} create -f {noun}.yaml --name other"},
+	{0},
+};
+
+static const struct command_example update_examples[] = {
+	{"Change a field and a tag:",
+	 "muster {noun} update my-{noun} --description 'For the web team' "
+	 "--tag env=prod"},
+	{"Remove the description:",
+	 "muster {noun} update my-{noun} --description ''"},
+	{"Edit all of it:", "muster {noun} get my-{noun} -o yaml >{noun}.yaml"},
+	{NULL, "muster {noun} update my-{noun} -f {noun}.yaml"},
+	{0},
+};
+
+static const struct command_example delete_examples[] = {
+	{"Asking first:", "muster {noun} delete my-{noun}"},
+	{"Two at once, from a script:",
+	 "muster {noun} delete one two --yes --wait"},
+	{0},
+};
+
+static const struct command_example watch_examples[] = {
+	{"Everything that happens to {nouns}:", "muster {noun} watch"},
+	{"To one of them, a line of JSON an event:",
+	 "muster {noun} watch my-{noun} -o json"},
+	{0},
+};
+
+const struct command noun_verbs[] = {
+	{"list", "List {nouns}", "",
+	 "Prints every one that you may see, or those that the flags let "
+	 "through.",
+	 list_examples, list_options, .fields = COMMAND_FILTERS,
+	 .run = noun_list},
+	{"get", "Show a {noun}", "NAME-OR-ID...",
+	 "Prints every field of one or several.", get_examples,
+	 .fields = COMMAND_NARROW, .run = noun_get},
+	{"create", "Create a {noun}", "[NAME]",
+	 "The document is made from the flags, from a file, or from a file "
+	 "with flags over it.  It is sent with a key of its own, so that one "
+	 "is created even if the connection is lost and it is sent again.",
+	 create_examples, create_options, .fields = COMMAND_CREATE,
+	 .run = noun_create},
+	{"update", "Change a {noun}", "[NAME-OR-ID]",
+	 "Flags change just what they name; an empty value removes a field.  "
+	 "With a file the whole document is replaced, or with --merge the "
+	 "file is merged into it.",
+	 update_examples, update_options, .fields = COMMAND_UPDATE,
+	 .run = noun_update},
+	{"delete", "Delete {nouns}", "NAME-OR-ID...",
+	 "Asks first on a terminal.  All are tried, even if one fails.",
+	 delete_examples, delete_options, .fields = COMMAND_NARROW,
+	 .run = noun_delete},
+	{"watch", "Show changes of {nouns} as they happen", "[NAME-OR-ID]",
+	 "Prints those that are there, then a line for each change, until "
+	 "interrupted.  A lost connection is made again, and nothing is "
+	 "missed.",
+	 watch_examples, .fields = COMMAND_FILTERS, .run = noun_watch},
+	{0},
+};
+
+static int narrow(struct verb *v, const struct kind *k, struct buf *query,
+		  struct failure *p);
+
+static int resolve(void *ctx, const char *kind, const char *text,
+		   const char **ret_id, struct failure *p)
+{
+	struct verb *v = ctx;
+	const struct kind *k = kind_find(kind);
+	struct buf query = BUF_INIT(4096);
+	int rc;
+
+	if (!k) {
+		*ret_id = text;
+		return 0;
+	}
+	rc = uuid_valid(text, strlen(text)) ? 0 : narrow(v, k, &query, p);
+	if (rc == 0)
+		rc = resolve_id(v->cli, k, text, buf_str(&query), ret_id, NULL,
+				p);
+	buf_release(&query);
+	return rc;
+}
+
+/* What was given for the flag that names a KIND, and whether by name. */
+static const char *given_for(const struct verb *v, const char *kind,
+			     bool *ret_by_name)
+{
+	for (size_t i = 0; i < v->flags.n; i++) {
+		const struct flag *row = &v->flags.rows[i];
+		const char *value;
+
+		if (!row->field->refers ||
+		    strcmp(row->field->refers, kind) != 0)
+			continue;
+		value = args_value(&v->args, v->flags.options[i].name);
+		*ret_by_name = row->role == FLAG_NAME;
+		if (value && *value)
+			return value;
+	}
+	return NULL;
+}
+
+/* Add to QUERY what tells those of K with the same name apart, when a flag
+ * says it. */
+static int narrow(struct verb *v, const struct kind *k, struct buf *query,
+		  struct failure *p)
+{
+	const struct field *f = NULL;
+	const char *value = NULL;
+	bool by_name = false;
+
+	if (k->unique_within)
+		f = field_find(k->fields, k->unique_within, NULL, NULL);
+	if (f && f->refers && strcmp(f->refers, k->name) != 0)
+		value = given_for(v, f->refers, &by_name);
+	if (!value)
+		return 0;
+	if (by_name && resolve(v, f->refers, value, &value, p) < 0)
+		return -1;
+	buf_addf(query, "&%s=", f->name);
+	uri_add_escaped(query, value);
+	return 0;
+}
+
+int noun_resolve(struct verb *v, const char *text, const char **ret_id,
+		 struct node **ret_doc, struct failure *p)
+{
+	struct buf query = BUF_INIT(4096);
+	int rc = 0;
+
+	if (!uuid_valid(text, strlen(text)))
+		rc = narrow(v, v->kind, &query, p);
+	if (rc == 0)
+		rc = resolve_id(v->cli, v->kind, text, buf_str(&query), ret_id,
+				ret_doc, p);
+	buf_release(&query);
+	return rc;
+}
+
+int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
+{
+	const struct command *command = command_find(noun_verbs, argv[0]);
+	struct page page = {c->path, command, c->kind};
+	const struct command_option *tables[] = {cli_options, cli_options,
+						 cli_options, NULL};
+	struct failure p = {.usage = true};
+
+	*v = (struct verb){
+		.cli = c,
+		.kind = c->kind,
+		.what = arena_printf(&c->arena, "%s %s", command->name,
+				     c->kind->name),
+	};
+	page_options(c, &page, &v->flags);
+	if (v->flags.n)
+		tables[0] = v->flags.options;
+	if (command->options)
+		tables[1] = command->options;
+	v->world = (struct flags_world){
+		.arena = &c->arena,
+		.now = clock_wall(c->clock),
+		.resolve = resolve,
+		.ctx = v,
+	};
+	if (args_parse(tables, argc, argv, &c->arena, &v->args, &p.err) < 0 ||
+	    cli_take(c, &v->args, &p) < 0) {
+		cli_fail(c, &p, NULL, NULL);
+		return -1;
+	}
+	return 0;
+}
+
+int noun_fail(const struct verb *v, const struct failure *p)
+{
+	return cli_fail(v->cli, p, v->what, &v->flags);
+}

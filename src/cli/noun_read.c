@@ -1,0 +1,84 @@
+/* list and get. */
+#include <string.h>
+
+#include "cli/noun.h"
+#include "cli/output.h"
+#include "cli/request.h"
+#include "cli/text.h"
+
+int noun_list(struct cli *c, int argc, char **argv)
+{
+	struct failure p = {0};
+	struct buf query = BUF_INIT(65536);
+	struct node *items;
+	const char *limit;
+	int64_t most = 0;
+	struct verb v;
+	int rc;
+
+	if (noun_begin(&v, c, argc, argv) < 0 ||
+	    cli_words(c, &v.args, 0, 0) < 0)
+		return EXIT_USAGE;
+	limit = args_value(&v.args, "limit");
+	if (limit && (text_int(limit, &most) < 0 || most < 1))
+		return cli_usage(c, "--limit: '%s' is not a number above 0",
+				 limit);
+	rc = flags_query(&v.flags, &v.args, &v.world, &query, &p);
+	if (rc == 0)
+		rc = request_list(c, v.kind, buf_str(&query), (size_t)most,
+				  &items, &p);
+	buf_release(&query);
+	if (rc < 0)
+		return noun_fail(&v, &p);
+	output_list(c, v.kind, items);
+	return EXIT_OK;
+}
+
+static int get_one(struct verb *v, const char *text, struct node **ret,
+		   struct failure *p)
+{
+	struct cli *c = v->cli;
+	const char *id;
+
+	if (noun_resolve(v, text, &id, ret, p) < 0)
+		return -1;
+	if (*ret)
+		return 0;
+	if (request_get(
+		    c,
+		    arena_printf(&c->arena, "/v1/%s/%s", v->kind->plural, id),
+		    ret, p) < 0)
+		return -1;
+	if (!*ret)
+		return err_set(&p->err, ERR_INTERNAL,
+			       "the server answered with nothing");
+	return 0;
+}
+
+int noun_get(struct cli *c, int argc, char **argv)
+{
+	struct node *items = node_new_array(&c->arena);
+	int worst = EXIT_OK;
+	struct verb v;
+
+	if (noun_begin(&v, c, argc, argv) < 0 ||
+	    cli_words(c, &v.args, 1, SIZE_MAX) < 0)
+		return EXIT_USAGE;
+	for (size_t i = 0; i < v.args.n_words; i++) {
+		struct failure p = {0};
+		struct node *doc;
+		int rc;
+
+		if (get_one(&v, v.args.words[i], &doc, &p) == 0) {
+			node_append(&c->arena, items, doc);
+			continue;
+		}
+		rc = noun_fail(&v, &p);
+		worst = worst ? worst : rc;
+	}
+	if (v.args.n_words == 1 && node_count(items))
+		output_one(c, v.kind, node_at(items, 0));
+	else if (node_count(items))
+		output_list(c, v.kind, items);
+	return worst;
+}

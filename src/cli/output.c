@@ -1,0 +1,447 @@
+#include "cli/output.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/field_ops.h"
+#include "base/yaml.h"
+#include "cli/resolve.h"
+#include "cli/text.h"
+
+#define TEXT_MOST ((size_t)1 << 30)
+
+/* The name first, what is shown always, what only a wide table shows, times. */
+static int rank_of(const struct field *f)
+{
+	if (strcmp(f->name, "name") == 0)
+		return 0;
+	if (f->type == FIELD_TIME)
+		return 3;
+	return f->flags & FIELD_COLUMN ? 1 : 2;
+}
+
+static const char *without(struct arena *a, const char *s, const char *end)
+{
+	size_t len = strlen(s), cut = strlen(end);
+
+	if (len <= cut || strcmp(s + len - cut, end) != 0)
+		return s;
+	return arena_memdup(a, s, len - cut);
+}
+
+static const char *title_of(const struct field *f, bool wide, struct arena *a)
+{
+	if (wide)
+		return text_caps(a, f->name);
+	if (strcmp(f->name, "createdAt") == 0)
+		return "AGE";
+	if (f->refers)
+		return text_caps(a, without(a, f->name, "Id"));
+	return text_caps(a, without(a, f->name, "At"));
+}
+
+static void collect(struct output_columns *ret, const struct field *fields,
+		    const char *path, int rank, struct arena *a)
+{
+	struct field_walk w = field_walk(fields);
+	unsigned wanted = FIELD_COLUMN | (ret->wide ? FIELD_WIDE : 0);
+	const struct field *f;
+
+	while ((f = field_walk_next(&w, NULL))) {
+		const char *here = arena_printf(a, "%s%s%s", path,
+						*path ? "." : "", f->name);
+
+		if (f->type == FIELD_OBJECT)
+			collect(ret, f->fields, here, rank, a);
+		else if (f->flags & wanted && rank_of(f) == rank &&
+			 ret->n < TABLE_COLUMNS_MOST)
+			ret->list[ret->n++] = (struct output_column){
+				f, here, title_of(f, ret->wide, a)};
+	}
+}
+
+void output_columns(struct output_columns *ret, const struct kind *k, bool wide,
+		    struct arena *a)
+{
+	*ret = (struct output_columns){.wide = wide};
+	for (int rank = 0; rank <= 3; rank++)
+		collect(ret, k->fields, "", rank, a);
+}
+
+void output_begin(const struct output_columns *cols, struct table *t)
+{
+	for (size_t i = 0; i < cols->n; i++) {
+		const struct field *f = cols->list[i].field;
+		bool free_text =
+			f->type == FIELD_TAGS || f->type == FIELD_LIST ||
+			f->type == FIELD_RAW || f->format == &format_text;
+
+		table_column(t, cols->list[i].title,
+			     (f->type == FIELD_INT ? TABLE_RIGHT : 0) |
+				     (free_text ? TABLE_CUT : 0));
+	}
+}
+
+static void add_pairs(const struct node *object, struct buf *out)
+{
+	struct node_walk w = node_walk(object);
+	const struct node *v;
+	const char *key, *before = "";
+
+	while ((v = node_walk_next(&w, &key))) {
+		buf_addf(out, "%s%s=", before, key);
+		before = ",";
+		if (node_type(v) == NODE_STRING)
+			buf_adds(out, node_string(v, NULL));
+		else
+			json_write(v, false, out);
+	}
+}
+
+static void add_list(const struct cli *c, const struct node *array,
+		     struct buf *out)
+{
+	for (size_t i = 0; i < node_count(array); i++) {
+		const struct node *n = node_at(array, i);
+
+		if (i)
+			buf_addc(out, ',');
+		if (node_type(n) == NODE_STRING)
+			buf_adds(out, resolve_name(c, node_string(n, NULL)));
+		else
+			json_write(n, false, out);
+	}
+}
+
+/* A value in a line; F may be NULL, when the field is news to us. */
+static void add_value(const struct cli *c, const struct field *f,
+		      const struct node *n, struct buf *out)
+{
+	switch (node_type(n)) {
+	case NODE_STRING:
+		buf_adds(out, node_string(n, NULL));
+		break;
+	case NODE_ARRAY:
+		add_list(c, n, out);
+		break;
+	case NODE_OBJECT:
+		if (f && f->type == FIELD_TAGS)
+			add_pairs(n, out);
+		else
+			json_write(n, false, out);
+		break;
+	case NODE_NULL:
+		break;
+	case NODE_BOOL:
+	case NODE_INT:
+	case NODE_REAL:
+		json_write(n, false, out);
+		break;
+	}
+}
+
+static bool time_of(const struct field *f, const struct node *n, int64_t *ret)
+{
+	size_t len;
+	const char *text;
+
+	if (!f || f->type != FIELD_TIME || node_type(n) != NODE_STRING)
+		return false;
+	text = node_string(n, &len);
+	return clock_parse(text, len, ret) == 0;
+}
+
+static void add_cell(const struct cli *c, const struct output_column *col,
+		     bool wide, const struct node *n, struct buf *out)
+{
+	int64_t at;
+
+	if (!n)
+		return;
+	if (!wide && time_of(col->field, n, &at))
+		text_add_age(out, clock_wall(c->clock) - at);
+	else if (!wide && col->field->refers && node_type(n) == NODE_STRING)
+		buf_adds(out, resolve_name(c, node_string(n, NULL)));
+	else
+		add_value(c, col->field, n, out);
+}
+
+void output_row(struct cli *c, const struct output_columns *cols,
+		const struct node *doc, struct table *t)
+{
+	struct buf b = BUF_INIT((size_t)1 << 20);
+
+	for (size_t i = 0; i < cols->n; i++) {
+		const struct output_column *col = &cols->list[i];
+		enum tone tone = TONE_PLAIN;
+
+		buf_clear(&b);
+		add_cell(c, col, cols->wide, resolve_at(doc, col->path), &b);
+		if (col->field->type == FIELD_ENUM)
+			tone = table_state_tone(buf_str(&b));
+		table_cell(t, b.len ? buf_str(&b) : "-",
+			   b.len ? tone : TONE_FAINT);
+	}
+	buf_release(&b);
+}
+
+void output_document(struct cli *c, const struct node *n, bool yaml)
+{
+	struct buf text = BUF_INIT(TEXT_MOST), safe = BUF_INIT(TEXT_MOST);
+
+	if (yaml)
+		yaml_write(n, &text);
+	else
+		json_write(n, true, &text);
+	text_add_document(&safe, buf_str(&text), text.len);
+	if (!safe.len || safe.data[safe.len - 1] != '\n')
+		buf_addc(&safe, '\n');
+	buf_release(&text);
+	cli_print(c, &safe);
+}
+
+static const char *name_of(const struct node *doc)
+{
+	const char *name = node_text(doc, "name");
+
+	if (!name)
+		name = node_text(doc, "id");
+	return name ? name : "?";
+}
+
+static void print_name(struct cli *c, const struct kind *k,
+		       const struct node *doc)
+{
+	struct buf b = BUF_INIT(65536);
+
+	buf_addf(&b, "%s/%s\n", k->name, text_safe(&c->arena, name_of(doc)));
+	cli_print(c, &b);
+}
+
+static void print_table(struct cli *c, const struct kind *k,
+			const struct node *items)
+{
+	struct buf b = BUF_INIT(TEXT_MOST);
+	struct output_columns cols;
+	struct table t;
+
+	output_columns(&cols, k, c->output == OUTPUT_WIDE, &c->arena);
+	for (size_t i = 0; !cols.wide && i < cols.n; i++)
+		if (cols.list[i].field->refers)
+			resolve_names(c, cols.list[i].field->refers, items,
+				      cols.list[i].path);
+	table_init(&t, &c->arena);
+	output_begin(&cols, &t);
+	for (size_t i = 0; i < node_count(items); i++)
+		output_row(c, &cols, node_at(items, i), &t);
+	table_write(&t, &c->style, true, &b);
+	cli_print(c, &b);
+}
+
+void output_list(struct cli *c, const struct kind *k, const struct node *items)
+{
+	switch (c->output) {
+	case OUTPUT_JSON:
+	case OUTPUT_YAML:
+		output_document(c, items, c->output == OUTPUT_YAML);
+		return;
+	case OUTPUT_NAME:
+		for (size_t i = 0; i < node_count(items); i++)
+			print_name(c, k, node_at(items, i));
+		return;
+	case OUTPUT_DEFAULT:
+	case OUTPUT_TABLE:
+	case OUTPUT_WIDE:
+		break;
+	}
+	if (node_count(items))
+		print_table(c, k, items);
+	else
+		cli_say(c, "No %s.", k->plural);
+}
+
+/* A document as lines of label and value, in what order the server has. */
+struct details {
+	struct cli *cli;
+	struct table table;
+	unsigned depth;
+};
+
+static const struct field *row_named(const struct field *fields,
+				     const char *name)
+{
+	struct field_walk w;
+	const struct field *f;
+
+	if (!fields)
+		return NULL;
+	w = field_walk(fields);
+	while ((f = field_walk_next(&w, NULL)))
+		if (strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}
+
+static void add_label(struct details *d, const char *key)
+{
+	struct arena *a = &d->cli->arena;
+
+	table_cell(&d->table,
+		   arena_printf(a, "%*s%s", (int)(2 * d->depth), "",
+				text_words(a, key)),
+		   TONE_HEAD);
+}
+
+static void add_detail(struct details *d, const struct field *f,
+		       const char *key, const struct node *n)
+{
+	struct cli *c = d->cli;
+	struct buf b = BUF_INIT((size_t)16 << 20);
+	enum tone tone = TONE_PLAIN;
+	const char *text, *name;
+	int64_t at;
+
+	add_value(c, f, n, &b);
+	text = arena_strdup(&c->arena, buf_str(&b));
+	if (f && f->refers && node_type(n) == NODE_STRING) {
+		name = resolve_name(c, text);
+		if (strcmp(name, text) != 0)
+			buf_addf(&b, " (%s)", name);
+	} else if (time_of(f, n, &at)) {
+		buf_adds(&b, " (");
+		text_add_age(&b, clock_wall(c->clock) - at);
+		buf_adds(&b, at <= clock_wall(c->clock) ? " ago)" : ")");
+	} else if (f && f->type == FIELD_ENUM) {
+		tone = table_state_tone(text);
+	}
+	add_label(d, key);
+	table_cell(&d->table, buf_str(&b), tone);
+	buf_release(&b);
+}
+
+static void add_details(struct details *d, const struct field *fields,
+			const struct node *doc)
+{
+	struct node_walk w = node_walk(doc);
+	const struct node *n;
+	const char *key;
+
+	while ((n = node_walk_next(&w, &key))) {
+		const struct field *f = row_named(fields, key);
+		bool section = node_type(n) == NODE_OBJECT &&
+			       (!f || f->type == FIELD_OBJECT) && d->depth < 8;
+
+		if (!section) {
+			add_detail(d, f, key, n);
+			continue;
+		}
+		add_label(d, key);
+		table_cell(&d->table, "", TONE_PLAIN);
+		d->depth++;
+		add_details(d, f ? f->fields : NULL, n);
+		d->depth--;
+	}
+}
+
+static void learn_names(struct cli *c, const struct field *fields,
+			const char *path, const struct node *items)
+{
+	struct field_walk w = field_walk(fields);
+	const struct field *f;
+
+	while ((f = field_walk_next(&w, NULL))) {
+		const char *here = arena_printf(&c->arena, "%s%s%s", path,
+						*path ? "." : "", f->name);
+
+		if (f->type == FIELD_OBJECT)
+			learn_names(c, f->fields, here, items);
+		else if (f->refers && f->type == FIELD_STRING)
+			resolve_names(c, f->refers, items, here);
+	}
+}
+
+static void print_details(struct cli *c, const struct kind *k,
+			  const struct node *doc)
+{
+	struct details d = {.cli = c};
+	struct buf b = BUF_INIT(TEXT_MOST);
+
+	table_init(&d.table, &c->arena);
+	table_column(&d.table, "", 0);
+	table_column(&d.table, "", 0);
+	add_details(&d, k ? k->fields : NULL, doc);
+	table_write(&d.table, &c->style, false, &b);
+	cli_print(c, &b);
+}
+
+void output_one(struct cli *c, const struct kind *k, const struct node *doc)
+{
+	struct node *items = node_new_array(&c->arena);
+	union {
+		const struct node *read;
+		struct node *write;
+	} one = {doc};
+
+	/* The array only lends it out. */
+	node_append(&c->arena, items, one.write);
+	switch (c->output) {
+	case OUTPUT_JSON:
+	case OUTPUT_YAML:
+		output_document(c, doc, c->output == OUTPUT_YAML);
+		break;
+	case OUTPUT_NAME:
+		print_name(c, k, doc);
+		break;
+	case OUTPUT_TABLE:
+		print_table(c, k, items);
+		break;
+	case OUTPUT_DEFAULT:
+	case OUTPUT_WIDE:
+		learn_names(c, k->fields, "", items);
+		print_details(c, k, doc);
+		break;
+	}
+}
+
+void output_done(struct cli *c, const struct kind *k, const struct node *doc,
+		 const char *done)
+{
+	struct buf b = BUF_INIT(65536);
+
+	if (c->output != OUTPUT_DEFAULT) {
+		output_one(c, k, doc);
+		return;
+	}
+	if (c->quiet)
+		return;
+	table_add_toned(&b, &c->style, TONE_GOOD, done);
+	buf_addf(&b, " %s %s", k->name, text_safe(&c->arena, name_of(doc)));
+	if (node_text(doc, "id") && node_text(doc, "name"))
+		buf_addf(&b, " (%s)",
+			 text_safe(&c->arena, node_text(doc, "id")));
+	buf_addc(&b, '\n');
+	cli_print(c, &b);
+}
+
+void output_plan(struct cli *c, const struct kind *k, const struct node *reply)
+{
+	const struct node *plan = node_get(reply, "plan");
+	const struct node *object = node_get(reply, "object");
+	const char *action = plan ? node_text(plan, "action") : NULL;
+	struct buf b = BUF_INIT(65536);
+
+	if (c->output == OUTPUT_JSON || c->output == OUTPUT_YAML || !plan) {
+		output_document(c, reply, c->output == OUTPUT_YAML);
+		return;
+	}
+	table_add_toned(&b, &c->style, TONE_BUSY, "Plan:");
+	buf_addf(&b, " %s %s", action ? text_safe(&c->arena, action) : "change",
+		 k->name);
+	if (object && node_type(object) == NODE_OBJECT)
+		buf_addf(&b, " %s", text_safe(&c->arena, name_of(object)));
+	buf_addc(&b, '\n');
+	cli_print(c, &b);
+	if (node_type(plan) == NODE_OBJECT && node_count(plan) > 1)
+		print_details(c, NULL, plan);
+	cli_say(c, "Nothing was changed.");
+}

@@ -1,0 +1,23 @@
+/* resolve - names to ids, and back. */
+#pragma once
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "model/kind.h"
+
+/* The id of the one of K that is called TEXT, which may be its id already.
+ * QUERY ("&organizationId=…") narrows the search.  When it was looked up its
+ * document is in *RET_DOC (may be NULL), else NULL is. */
+int resolve_id(struct cli *c, const struct kind *k, const char *text,
+	       const char *query, const char **ret_id, struct node **ret_doc,
+	       struct failure *p) MUST_CHECK;
+
+/* Learn the names of everything that ITEMS refer to at PATH. */
+void resolve_names(struct cli *c, const char *kind, const struct node *items,
+		   const char *path);
+
+/* The name of what has this id, or the id when it was not learned. */
+const char *resolve_name(const struct cli *c, const char *id);
+
+/* What is at a path ("status.state") of a document, or NULL. */
+const struct node *resolve_at(const struct node *doc, const char *path);

@@ -1,0 +1,5 @@
+#include "daemon/commands.h"
+
+const struct command daemon_commands[] = {
+	{0},
+};
