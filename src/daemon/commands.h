@@ -1,4 +1,4 @@
-/* commands - the server's part of the command line. */
+/* commands - the server's own commands: serve, backup, restore. */
 #pragma once
 
 #include "cli/command.h"

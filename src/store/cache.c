@@ -90,6 +90,19 @@ void cache_init(struct cache *c, const struct kind *k,
 	collect(&how, k->fields, "", 0);
 }
 
+/* "path=value" into KEY; false when it does not fit. */
+static bool make_key(char key[KEY_MOST], const char *path, const char *value)
+{
+	size_t path_len = strlen(path), len = strlen(value);
+
+	if (path_len + len + 2 > KEY_MOST)
+		return false;
+	memcpy(key, path, path_len);
+	key[path_len] = '=';
+	memcpy(key + path_len + 1, value, len + 1);
+	return true;
+}
+
 struct each {
 	void (*fn)(void *ctx, const char *key);
 	void *ctx;
@@ -98,14 +111,9 @@ struct each {
 static void emit(const struct each *each, const char *path, const char *value)
 {
 	char key[KEY_MOST];
-	size_t path_len = strlen(path), len = strlen(value);
 
-	if (path_len + len + 2 > sizeof(key))
-		return;
-	memcpy(key, path, path_len);
-	key[path_len] = '=';
-	memcpy(key + path_len + 1, value, len + 1);
-	each->fn(each->ctx, key);
+	if (make_key(key, path, value))
+		each->fn(each->ctx, key);
 }
 
 static void emit_tags(const struct each *each, const char *path,
@@ -411,9 +419,8 @@ const struct sorted *cache_index(const struct cache *c, const char *path,
 	char key[KEY_MOST];
 	struct bucket *b;
 
-	if (strlen(path) + strlen(value) + 2 > sizeof(key))
+	if (!make_key(key, path, value))
 		return NULL;
-	snprintf(key, sizeof(key), "%s=%s", path, value);
 	b = map_get(&c->buckets, key);
 	return b ? &b->set : NULL;
 }
@@ -425,9 +432,8 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 	struct seek seek = {.key = key};
 	struct each each = {compare_key, &seek};
 
-	if (strlen(path) + strlen(value) + 2 > sizeof(key))
+	if (!make_key(key, path, value))
 		return false;
-	snprintf(key, sizeof(key), "%s=%s", path, value);
 	each_key(c, object, &each);
 	return seek.found;
 }

@@ -1,0 +1,48 @@
+/*
+ * config - what `muster serve` is told: a YAML file, then flags.
+ *
+ * One table of fields says what there is; docs/operating.md lists it.  An
+ * unknown word is an error.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/field.h"
+
+struct config {
+	const char *listen; /* "127.0.0.1:7070" */
+	const char *data;   /* the folder everything is kept in */
+
+	struct {
+		const char *cert, *key, *client_ca;
+	} tls;
+
+	struct {
+		int64_t connections, connections_per_address;
+		int64_t body_bytes, head_bytes;
+		int64_t idle_seconds, request_seconds;
+		int64_t requests_per_second;
+		int64_t pending_changes, watches;
+		int64_t stop_seconds;
+	} limits;
+
+	struct {
+		int64_t max_revisions, max_age_seconds, max_mib;
+	} history;
+
+	struct {
+		int level;
+		int format;
+	} log;
+};
+
+extern const struct field config_fields[];
+
+enum { CONFIG_LOG_TEXT = 1, CONFIG_LOG_JSON };
+
+/* Defaults, then FILE when it is not NULL.  Strings live in A. */
+int config_read(const char *file, struct arena *a, struct config *ret,
+		struct err *err) MUST_CHECK;
