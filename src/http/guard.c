@@ -129,7 +129,8 @@ static const char *check_line(const struct request *r, const char *url,
 
 	if (method + strlen(method) + 1 != url ||
 	    url + r->target_len + 1 != version ||
-	    !is_token(method, strlen(method)) || !is_text(url, r->target_len))
+	    !is_token(method, strlen(method)) ||
+	    !is_text(r->base.target, r->target_len))
 		return "the request line is malformed";
 	return NULL;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "base/digest.h"
 #include "base/mem.h"
@@ -131,11 +132,45 @@ static void close_late(struct server *s)
 	}
 }
 
+static bool has_ended(const struct conn *c)
+{
+	char byte;
+
+	return c->mhd && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* libmicrohttpd waits for an edge that does not come when a client's last
+ * bytes and its end arrive together.  Such a connection is in the middle of a
+ * request, or has just become idle. */
+static void close_ended(struct server *s)
+{
+	uint64_t now = loop_now(s->loop);
+	struct list *l, *next;
+
+	for (l = s->receiving.next; l != &s->receiving; l = next) {
+		struct conn *c = CONTAINER_OF(l, struct conn, due);
+
+		next = l->next;
+		if (has_ended(c))
+			conn_shut(c);
+	}
+	for (l = s->waiting.prev; l != &s->waiting; l = next) {
+		struct conn *c = CONTAINER_OF(l, struct conn, due);
+
+		next = l->prev;
+		if (c->since + 2 * s->tick_ms < now)
+			return;
+		if (has_ended(c))
+			conn_shut(c);
+	}
+}
+
 static void on_tick(void *ctx)
 {
 	struct server *s = ctx;
 
 	close_late(s);
+	close_ended(s);
 	stream_beat(s);
 	if (s->paused)
 		listen_pause(s, false);

@@ -18,7 +18,7 @@ static inline void reply_release(struct reply_read *r)
 	buf_release(&r->body);
 }
 
-/* The value of the header NAME, up to the line's end, or NULL. */
+/* The value of the header NAME, up to the line's end; "" without one. */
 static inline const char *reply_value(const struct reply_read *r,
 				      const char *name, char value[128])
 {
@@ -26,7 +26,7 @@ static inline const char *reply_value(const struct reply_read *r,
 	size_t len;
 
 	if (!p)
-		return NULL;
+		return "";
 	p += strlen(name) + 2;
 	len = strcspn(p, "\r");
 	len = len < 127 ? len : 127;
@@ -76,9 +76,7 @@ static inline struct reply_read reply_read(struct wire *w)
 	char text[128];
 	size_t len;
 
-	if (!reply_value(&r, "Content-Length", text))
-		return r;
-	len = strtoul(text, NULL, 10);
+	len = strtoul(reply_value(&r, "Content-Length", text), NULL, 10);
 	while (w->in.len < len)
 		if (!wire_more(w)) {
 			r.status = 0;
