@@ -200,7 +200,7 @@ static void set_options(struct running *r)
 }
 
 /* Why, in the words of the system or of libcurl, beginning small. */
-static void describe(struct client *c, CURLcode code, char why[160])
+static void describe(struct client *c, CURLcode code, char why[CURL_ERROR_SIZE])
 {
 	long os = 0;
 	const char *text = c->why[0] ? c->why : curl_easy_strerror(code);
@@ -208,7 +208,7 @@ static void describe(struct client *c, CURLcode code, char why[160])
 	curl_easy_getinfo(c->curl, CURLINFO_OS_ERRNO, &os);
 	if (code == CURLE_COULDNT_CONNECT && os)
 		text = strerror((int)os);
-	snprintf(why, 160, "%s", text);
+	snprintf(why, CURL_ERROR_SIZE, "%s", text);
 	if (isupper((unsigned char)why[0]) && islower((unsigned char)why[1]))
 		why[0] = (char)tolower((unsigned char)why[0]);
 }
@@ -217,7 +217,7 @@ static int fail(struct running *r, CURLcode code, struct err *err)
 {
 	struct client *c = r->client;
 	curl_off_t connected = 0;
-	char why[160];
+	char why[CURL_ERROR_SIZE];
 
 	describe(c, code, why);
 	curl_easy_getinfo(c->curl, CURLINFO_PRETRANSFER_TIME_T, &connected);

@@ -36,7 +36,7 @@ struct client_call {
 struct client_result {
 	int status;
 	char type[64];
-	char request_id[64];
+	char request_id[65];
 	struct buf body;
 };
 
