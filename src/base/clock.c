@@ -138,7 +138,7 @@ static bool take_fraction(const char **p, const char *end, unsigned *ret_ms)
 static bool take_offset(const char **p, const char *end, int64_t *ret_ms)
 {
 	unsigned h, m;
-	int sign;
+	char sign;
 
 	*ret_ms = 0;
 	if (*p == end)

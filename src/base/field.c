@@ -284,11 +284,10 @@ void field_settle(const struct field *fields, const void *old, void *new,
 		  struct violations *v)
 {
 	struct settle s = {.v = v};
-	size_t before = v->n;
+	bool clean = !v->n;
 
 	settle_object(fields, old, new, &s, 0);
-	if (before == 0 && v->n)
-		v->immutable = true;
+	v->immutable = clean && s.v->n;
 }
 
 /* A block that pieces are cut from; while base is NULL it only counts. */

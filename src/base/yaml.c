@@ -343,11 +343,10 @@ static void write_value(const struct node *n, unsigned depth, bool in_list,
 
 static void write_scalar(const struct node *n, struct buf *out)
 {
-	size_t len;
-	const char *s;
-
 	if (node_type(n) == NODE_STRING) {
-		s = node_string(n, &len);
+		size_t len;
+		const char *s = node_string(n, &len);
+
 		write_text(out, s, len);
 	} else {
 		json_write(n, false, out);

@@ -61,7 +61,7 @@ static void writes_integers_as_printf_does(void)
 		int64_t x;
 
 		random_fill(&r.base, &x, sizeof(x));
-		x >>= random_below(&r.base, 64);
+		x >>= (int)random_below(&r.base, 64);
 		if (i < COUNT_OF(edges))
 			x = edges[i];
 		snprintf(want, sizeof(want), "%lld", (long long)x);

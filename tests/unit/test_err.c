@@ -93,7 +93,7 @@ static void every_code_has_a_name_of_its_own(void)
 	for (int i = 0; i < ERR_CODE_COUNT; i++) {
 		const char *name = err_name((enum err_code)i);
 
-		CHECK(name && *name);
+		CHECK(*name);
 		CHECK(strspn(name, "abcdefghijklmnopqrstuvwxyz_") ==
 		      strlen(name));
 		CHECK(err_title((enum err_code)i)[0] != '\0');

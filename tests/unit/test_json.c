@@ -62,68 +62,69 @@ static void reads_what_is_json(void)
 }
 
 /* Each of these some widely used parser lets through. */
+static const char *const bad[] = {
+	"",
+	" ",
+	"{\"a\":1,\"a\":2}",
+	"{\"a\":{\"b\":1,\"b\":1}}",
+	"1 2",
+	"{}{}",
+	"{} x",
+	"NaN",
+	"Infinity",
+	"-Infinity",
+	"nul",
+	"True",
+	"'a'",
+	"{a:1}",
+	"01",
+	"-01",
+	"+1",
+	".5",
+	"1.",
+	"0x10",
+	"1e",
+	"9223372036854775808",
+	"-9223372036854775809",
+	"18446744073709551616",
+	"1e400",
+	"-1e400",
+	"\"\xff\"",
+	"\"\xc0\xaf\"",     /* overlong */
+	"\"\xe0\x80\xaf\"", /* overlong */
+	"\"\xed\xa0\x80\"", /* a surrogate */
+	"\"\xf4\x90\x80\x80\"",
+	"\"\xe2\x82\"",
+	"\"\\ud800\"",
+	"\"\\ud800x\"",
+	"\"\\ude00\\ud83d\"",
+	"\"\\u0000\"",
+	"{\"\\u0000\":1}",
+	"{\"a\\u0000b\":1}",
+	"\"a\nb\"",
+	"\"a\tb\"",
+	"\"\\x41\"",
+	"\"\\u12g4\"",
+	"\"abc",
+	"[1,]",
+	"[,1]",
+	"{\"a\":1,}",
+	"{\"a\"}",
+	"{1:2}",
+	"[1",
+	"]",
+	"// c\n1",
+	"/* c */ 1",
+	"\xef\xbb\xbf{}",
+};
+
 static void refuses_what_is_not(void)
 {
-	static const char *const bad[] = {
-		"",
-		" ",
-		"{\"a\":1,\"a\":2}",
-		"{\"a\":{\"b\":1,\"b\":1}}",
-		"1 2",
-		"{}{}",
-		"{} x",
-		"NaN",
-		"Infinity",
-		"-Infinity",
-		"nul",
-		"True",
-		"'a'",
-		"{a:1}",
-		"01",
-		"-01",
-		"+1",
-		".5",
-		"1.",
-		"0x10",
-		"1e",
-		"9223372036854775808",
-		"-9223372036854775809",
-		"18446744073709551616",
-		"1e400",
-		"-1e400",
-		"\"\xff\"",
-		"\"\xc0\xaf\"",     /* overlong */
-		"\"\xe0\x80\xaf\"", /* overlong */
-		"\"\xed\xa0\x80\"", /* a surrogate */
-		"\"\xf4\x90\x80\x80\"",
-		"\"\xe2\x82\"",
-		"\"\\ud800\"",
-		"\"\\ud800x\"",
-		"\"\\ude00\\ud83d\"",
-		"\"\\u0000\"",
-		"{\"\\u0000\":1}",
-		"{\"a\\u0000b\":1}",
-		"\"a\nb\"",
-		"\"a\tb\"",
-		"\"\\x41\"",
-		"\"\\u12g4\"",
-		"\"abc",
-		"[1,]",
-		"[,1]",
-		"{\"a\":1,}",
-		"{\"a\"}",
-		"{1:2}",
-		"[1",
-		"]",
-		"// c\n1",
-		"/* c */ 1",
-		"\xef\xbb\xbf{}",
-	};
-
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		CHECK_STR(again(bad[i]), "invalid");
 	CHECK_STR(again_n("{}\0", 3), "invalid");
 	CHECK_STR(again_n("1\0", 2), "invalid");
+	CHECK_STR(again_n("[1\0,2]", 6), "invalid");
 	CHECK_STR(again_n("\"a\0b\"", 5), "invalid");
 	CHECK_STR(again_n("\0", 1), "invalid");
 }
