@@ -242,7 +242,9 @@ int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 		.cli = c,
 		.kind = c->kind,
 		.what = arena_printf(&c->arena, "%s %s", command->name,
-				     c->kind->name),
+				     command->fields == COMMAND_FILTERS
+					     ? c->kind->plural
+					     : c->kind->name),
 	};
 	page_options(c, &page, &v->flags);
 	if (v->flags.n)

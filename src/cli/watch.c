@@ -138,6 +138,7 @@ static void flush_table(struct watch *w)
 	w->table.cells = NULL;
 	w->table.n_cells = w->table.room = w->table.written = 0;
 	cli_print(c, &b);
+	fflush(c->out);
 }
 
 static void print_row(struct watch *w, const char *event, struct node *doc)
