@@ -94,6 +94,8 @@ void loop_free(struct loop *l)
 {
 	if (!l)
 		return;
+	/* Whoever was closed while its job ran waits for this to go. */
+	run_posts(l);
 	uv_close((uv_handle_t *)&l->async, NULL);
 	uv_close((uv_handle_t *)&l->prepare, NULL);
 	/* Only closing is left: this lets libuv let go of it all. */

@@ -19,7 +19,7 @@ struct signals;
 
 struct loop *loop_new(void);
 
-/* Everything that hangs on it must have been freed. */
+/* Everything that hangs on it must have been freed; what was posted is run. */
 void loop_free(struct loop *l);
 
 /* Until loop_stop(); posts that came before it are still run. */

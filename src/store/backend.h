@@ -6,11 +6,15 @@
  * gives it one batch at a time.
  *
  * commit MUST make the whole batch durable before it answers BATCH_DONE, or
- * leave nothing of it behind.  When another writer's row already stands at the
- * batch's first revision (the guard), it MUST first feed the core every row
- * from there on and then answer BATCH_LOST.  When it cannot tell whether the
- * batch is durable, it MUST end the process.  It answers on the loop's thread,
- * by done(), never from inside commit().
+ * leave nothing of it behind.  When it cannot tell whether the batch is
+ * durable, it MUST end the process.  It answers on the loop's thread, by
+ * done(), never from inside commit().
+ *
+ * Where several may write: when another's row already stands at the batch's
+ * first revision (the guard), the backend MUST first feed the core every row
+ * from there on and then answer BATCH_LOST.  A batch whose horizon lies before
+ * the log's own MUST leave its trims undone and the horizon alone: another has
+ * trimmed further, and less may be left of the same rows.
  */
 #pragma once
 
@@ -33,6 +37,7 @@ struct row {
 /* A row before the horizon that has lost lines: what is left of it. */
 struct trim {
 	uint64_t revision;
+	int64_t at;       /* of the row, unchanged */
 	const char *data; /* NULL: nothing, drop the row */
 	size_t len;
 };

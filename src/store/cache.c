@@ -32,18 +32,19 @@ static void collect_leaf(struct collect *how, const struct field *f,
 			 const char *path, size_t offset)
 {
 	struct cache *c = how->cache;
-	struct index_field *i = &c->fields[c->n_fields];
+	struct index_field *i;
 
 	if (!(f->flags & FIELD_INDEX) && !f->refers)
 		return;
 	assert(c->n_fields < INDEX_FIELDS_MOST);
-	c->n_fields++;
+	i = &c->fields[c->n_fields++];
 	snprintf(i->path, sizeof(i->path), "%s", path);
 	i->field = f;
 	i->offset = offset;
 	i->list = how->list;
 	i->list_offset = how->list_offset;
 	if (f->type == FIELD_LIST) {
+		assert(!how->list);
 		i->list = f;
 		i->list_offset = offset;
 		i->offset = 0;
@@ -73,6 +74,7 @@ static void collect(struct collect *how, const struct field *fields,
 			struct collect inner = {how->cache, how->all, f,
 						base + offset};
 
+			assert(!how->list);
 			collect(&inner, f->fields, path, 0);
 		} else {
 			collect_leaf(how, f, path, base + offset);
@@ -85,6 +87,8 @@ void cache_init(struct cache *c, const struct kind *k,
 {
 	struct collect how = {.cache = c, .all = all};
 
+	/* What line.h can write down. */
+	assert(strlen(k->name) < 32 && k->version >= 1 && k->version < 1000);
 	*c = (struct cache){.kind = k};
 	sorted_init(&c->by_order, entry_key);
 	collect(&how, k->fields, "", 0);
@@ -135,6 +139,7 @@ static void emit_value(const struct each *each, const struct index_field *i,
 	enum field_type type =
 		i->list == i->field ? i->field->item : i->field->type;
 	struct buf text = BUF_INIT(KEY_MOST);
+	struct field one = *i->field;
 
 	if (type == FIELD_STRING) {
 		if (*(const char *const *)at)
@@ -142,7 +147,8 @@ static void emit_value(const struct each *each, const struct index_field *i,
 	} else if (type == FIELD_TAGS) {
 		emit_tags(each, i->path, at);
 	} else {
-		field_text(i->field, at, &text);
+		one.type = type;
+		field_text(&one, at, &text);
 		if (text.len && buf_ok(&text))
 			emit(each, i->path, text.data);
 		buf_release(&text);
@@ -180,16 +186,20 @@ void cache_unique(const struct cache *c, const void *object, struct buf *out)
 	buf_adds(out, meta->name ? meta->name : "");
 }
 
-/* Every index key that OBJECT, of cache C, has. */
+/* Every index key that OBJECT, of cache C, has; those of PATH only unless it is
+ * NULL. */
 static void each_key(const struct cache *c, const void *object,
-		     const struct each *each)
+		     const char *path, const struct each *each)
 {
 	struct buf unique = BUF_INIT(KEY_MOST);
 
 	if (!object)
 		return;
 	for (size_t i = 0; i < c->n_fields; i++)
-		emit_field(each, &c->fields[i], object);
+		if (!path || strcmp(path, c->fields[i].path) == 0)
+			emit_field(each, &c->fields[i], object);
+	if (path && strcmp(path, "@name") != 0)
+		return;
 	cache_unique(c, object, &unique);
 	emit(each, "@name", buf_str(&unique));
 	buf_release(&unique);
@@ -208,50 +218,63 @@ static void compare_key(void *ctx, const char *key)
 		seek->found = true;
 }
 
-static bool has_key(const struct version *v, const char *key)
+static struct bucket *bucket_new(struct cache *c, const char *key)
 {
-	struct seek seek = {.key = key};
-	struct each each = {compare_key, &seek};
+	size_t len = strlen(key) + 1;
+	struct bucket *b = xcalloc(1, sizeof(*b) + len);
 
-	each_key(v->entry->cache, v->record.object, &each);
-	return seek.found;
+	memcpy(b->key, key, len);
+	sorted_init(&b->set, entry_key);
+	map_add(&c->buckets, b->key, b);
+	return b;
 }
 
 static void add_key(void *ctx, const char *key)
 {
 	struct entry *e = ctx;
-	struct cache *c = e->cache;
-	struct bucket *b = map_get(&c->buckets, key);
+	struct bucket *b = map_get(&e->cache->buckets, key);
+	size_t *again;
 
-	if (!b) {
-		size_t len = strlen(key) + 1;
-
-		b = xmalloc(sizeof(*b) + len);
-		memcpy(b->key, key, len);
-		sorted_init(&b->set, entry_key);
-		map_add(&c->buckets, b->key, b);
+	if (!b)
+		b = bucket_new(e->cache, key);
+	if (sorted_add(&b->set, e))
+		return;
+	again = map_get(&b->again, e->id);
+	if (!again) {
+		again = xcalloc(1, sizeof(*again));
+		map_add(&b->again, e->id, again);
 	}
-	sorted_add(&b->set, e);
+	++*again;
 }
 
-/* The entry lost a version that had KEY: does another still have it? */
+static void bucket_free(struct bucket *b)
+{
+	size_t *again, i = 0;
+
+	while ((again = map_next(&b->again, &i)))
+		free(again);
+	map_release(&b->again);
+	sorted_release(&b->set);
+	free(b);
+}
+
+/* The entry lost a version that had KEY. */
 static void remove_key(void *ctx, const char *key)
 {
 	struct entry *e = ctx;
-	struct bucket *b;
+	struct bucket *b = map_get(&e->cache->buckets, key);
+	size_t *again = map_get(&b->again, e->id);
 
-	for (const struct version *v = e->newest; v; v = v->older)
-		if (has_key(v, key))
-			return;
-	b = map_get(&e->cache->buckets, key);
-	if (!b)
+	if (again) {
+		if (--*again == 0)
+			free(map_remove(&b->again, e->id));
 		return;
+	}
 	sorted_remove(&b->set, e->id);
 	if (b->set.count)
 		return;
 	map_remove(&e->cache->buckets, key);
-	sorted_release(&b->set);
-	free(b);
+	bucket_free(b);
 }
 
 struct entry *cache_find(const struct cache *c, const char *id)
@@ -321,9 +344,11 @@ static void join(struct change *change, struct version *v)
 		change->versions = xrealloc(change->versions, change->room,
 					    sizeof(struct version *));
 	}
+	v->place = change->n;
+	v->change = change;
 	change->versions[change->n++] = v;
 	change->live++;
-	v->change = change;
+	change->bytes += v->line_len;
 }
 
 struct version *cache_add(struct cache *c, struct change *change,
@@ -349,10 +374,12 @@ struct version *cache_add(struct cache *c, struct change *change,
 	join(change, v);
 	count(e, -1);
 	v->older = e->newest;
+	if (v->older)
+		v->older->newer = v;
 	e->newest = v;
 	count(e, 1);
 	each.ctx = e;
-	each_key(c, v->record.object, &each);
+	each_key(c, v->record.object, NULL, &each);
 	return v;
 }
 
@@ -368,41 +395,23 @@ static void version_free(struct version *v)
 	free(v);
 }
 
-/* V is off its entry's chain: out of the indexes, and gone. */
-static void forget(struct version *v)
+void cache_remove(struct version *v)
 {
 	struct entry *e = v->entry;
 	struct each each = {remove_key, e};
 
-	each_key(e->cache, v->record.object, &each);
+	count(e, -1);
+	if (v->newer)
+		v->newer->older = v->older;
+	else
+		e->newest = v->older;
+	if (v->older)
+		v->older->newer = v->newer;
+	count(e, 1);
+	each_key(e->cache, v->record.object, NULL, &each);
 	if (!e->newest)
 		entry_free(e);
 	version_free(v);
-}
-
-void cache_undo(struct version *v)
-{
-	struct entry *e = v->entry;
-
-	assert(e->newest == v);
-	count(e, -1);
-	e->newest = v->older;
-	count(e, 1);
-	forget(v);
-}
-
-void cache_drop(struct version *v)
-{
-	struct entry *e = v->entry;
-	struct version **at = &e->newest;
-
-	assert(!v->older);
-	if (e->newest == v)
-		count(e, -1);
-	while (*at != v)
-		at = &(*at)->older;
-	*at = NULL;
-	forget(v);
 }
 
 size_t version_bytes(const struct version *v)
@@ -434,7 +443,7 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 
 	if (!make_key(key, path, value))
 		return false;
-	each_key(c, object, &each);
+	each_key(c, object, path, &each);
 	return seek.found;
 }
 
@@ -444,10 +453,8 @@ void cache_release(struct cache *c)
 	struct entry *e;
 	size_t i = 0;
 
-	while ((b = map_next(&c->buckets, &i))) {
-		sorted_release(&b->set);
-		free(b);
-	}
+	while ((b = map_next(&c->buckets, &i)))
+		bucket_free(b);
 	map_release(&c->buckets);
 	i = 0;
 	while ((e = map_next(&c->by_id, &i))) {

@@ -49,11 +49,13 @@ struct entry {
 struct change {
 	uint64_t revision;
 	int64_t at;
-	struct version **versions; /* in the order written */
+	struct version **versions; /* in the order written; NULL: let go */
 	size_t n, room;
-	size_t live;   /* versions that are still held */
-	bool in_log;   /* not yet expired */
-	bool trimming; /* waits for its row to be trimmed */
+	size_t live;    /* versions that are still held */
+	size_t bytes;   /* of their lines */
+	bool in_log;    /* not yet expired */
+	bool trimming;  /* its row has lost lines: write what is left */
+	bool rewriting; /* its row is of an older version: write it anew */
 	struct memo *memo;
 	char *audit;
 	struct list trim_link;
@@ -62,15 +64,19 @@ struct change {
 struct version {
 	struct record record; /* first; its id is the entry's */
 	struct entry *entry;
-	struct version *older;
+	struct version *older, *newer;
 	struct change *change;
+	size_t place;      /* among the change's versions */
 	char *public_json; /* when it is not part of the line */
 	size_t line_len;
 	char line[]; /* as it goes into the log, newline included */
 };
 
+/* Who has a value.  How many versions of an entry have it is counted, so that
+ * letting go of one need not look at the others. */
 struct bucket {
 	struct sorted set;
+	struct map again; /* id to size_t: versions beyond the first */
 	char key[];
 };
 
@@ -93,11 +99,9 @@ struct version *cache_add(struct cache *c, struct change *change,
 			  const char *id, const void *object, const char *line,
 			  size_t line_len);
 
-/* Take back the newest version of its entry. */
-void cache_undo(struct version *v);
-
-/* Drop V, the oldest version of its entry; frees the entry with its last. */
-void cache_drop(struct version *v);
+/* Take V off its entry, which goes with its last version; V's change is told
+ * nothing. */
+void cache_remove(struct version *v);
 
 /* Bytes of memory that V holds. */
 size_t version_bytes(const struct version *v);

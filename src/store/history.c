@@ -10,8 +10,10 @@
 #include "store/read.h"
 #include "store/store_priv.h"
 
-/* One call to store_expire() lets go of no more, to keep the turn short. */
-#define EXPIRE_MOST 512
+/* One batch lets go of no more, to keep the turn and the batch short; it is
+ * more than a batch can write, so that expiry keeps up. */
+#define EXPIRE_MOST     512
+#define TRIM_BYTES_MOST ((size_t)32 << 20)
 
 struct cache *store_cache(const struct store *s, const struct kind *k)
 {
@@ -20,26 +22,25 @@ struct cache *store_cache(const struct store *s, const struct kind *k)
 		struct cache *write;
 	} c = {s->caches};
 
-	while (c.read->kind != k) {
+	for (size_t i = 0; s->conf.kinds[i] != k; i++) {
+		assert(s->conf.kinds[i]);
 		c.read++;
-		assert(c.read < s->caches + s->n_caches);
 	}
 	return c.write;
 }
 
 const struct kind *store_kind(const struct store *s, const char *name)
 {
-	for (size_t i = 0; i < s->n_caches; i++)
-		if (strcmp(s->caches[i].kind->name, name) == 0)
-			return s->caches[i].kind;
+	for (size_t i = 0; s->conf.kinds[i]; i++)
+		if (strcmp(s->conf.kinds[i]->name, name) == 0)
+			return s->conf.kinds[i];
 	return NULL;
 }
 
-struct change *change_new(struct store *s, uint64_t revision, int64_t at)
+struct change *change_new(uint64_t revision, int64_t at)
 {
 	struct change *c = xcalloc(1, sizeof(*c));
 
-	(void)s;
 	c->revision = revision;
 	c->at = at;
 	list_init(&c->trim_link);
@@ -130,52 +131,72 @@ struct change *history_pop(struct store *s)
 	return c;
 }
 
-void history_release(struct store *s)
+static void release_list(struct list *changes)
 {
 	struct list *l;
 
-	while ((l = list_pop(&s->history.trims))) {
+	while ((l = list_pop(changes))) {
 		struct change *c = CONTAINER_OF(l, struct change, trim_link);
 
 		if (!c->live && !c->in_log)
 			change_free(c);
 	}
+}
+
+void history_release(struct store *s)
+{
+	release_list(&s->history.trims);
+	release_list(&s->history.rewrites);
 	while (s->history.n)
 		change_free(history_pop(s));
 	free(s->history.ring);
 }
 
-/* A version that no reader can reach any more: its row has lost a line. */
-static void let_go(struct store *s, struct version *v)
+void history_trim(struct store *s, struct change *c)
+{
+	if (c->trimming)
+		return;
+	list_remove(&c->trim_link);
+	c->rewriting = false;
+	c->trimming = true;
+	list_add(&s->history.trims, &c->trim_link);
+	s->history.trim_bytes += c->bytes;
+}
+
+void history_rewrite(struct store *s, struct change *c)
+{
+	if (c->trimming || c->rewriting)
+		return;
+	c->rewriting = true;
+	list_add(&s->history.rewrites, &c->trim_link);
+}
+
+void history_let_go(struct store *s, struct version *v)
 {
 	struct change *c = v->change;
 
-	for (size_t i = 0; i < c->n; i++)
-		if (c->versions[i] == v)
-			c->versions[i] = NULL;
+	c->versions[v->place] = NULL;
 	c->live--;
-	if (!c->trimming) {
-		c->trimming = true;
-		list_add(&s->history.trims, &c->trim_link);
-	}
-	cache_drop(v);
+	c->bytes -= v->line_len;
+	history_trim(s, c);
+	cache_remove(v);
 }
 
+/* What a tombstone deleted must be off the disk no later than the tombstone:
+ * both are in the same batch, since each batch takes all trims there are. */
 void history_settle(struct store *s, struct change *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		struct version *v = c->versions[i];
 
 		if (v->older)
-			let_go(s, v->older);
+			history_let_go(s, v->older);
 		if (!v->record.object && v->entry->newest == v)
-			let_go(s, v);
+			history_let_go(s, v);
 	}
 	/* A row that wrote nothing that is still there, or ever. */
-	if (!c->live && !c->trimming) {
-		c->trimming = true;
-		list_add(&s->history.trims, &c->trim_link);
-	}
+	if (!c->live)
+		history_trim(s, c);
 }
 
 static void expire_oldest(struct store *s)
@@ -210,10 +231,11 @@ static bool is_over(struct store *s, const struct change *oldest)
 	       oldest->at + s->conf.log_age_ms < clock_wall(s->conf.clock);
 }
 
-void store_expire(struct store *s)
+void history_expire(struct store *s)
 {
 	for (size_t i = 0; i < EXPIRE_MOST && s->history.n; i++) {
-		if (!is_over(s, history_at(s, s->history.first)))
+		if (s->history.trim_bytes > TRIM_BYTES_MOST ||
+		    !is_over(s, history_at(s, s->history.first)))
 			break;
 		expire_oldest(s);
 	}

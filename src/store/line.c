@@ -73,8 +73,9 @@ int line_read(const char **data, const char *end, struct line *ret,
 	else if (ret->type == '=')
 		ok = read_memo(p, stop, ret);
 	if (!ok)
-		return err_set(err, ERR_INTERNAL,
-			       "a line that cannot be read: %.40s", *data);
+		return err_set(
+			err, ERR_INTERNAL, "a line that cannot be read: %.*s",
+			stop - *data < 40 ? (int)(stop - *data) : 40, *data);
 	*data = stop + 1;
 	return 1;
 }

@@ -10,6 +10,8 @@ struct disk {
 	struct row *rows; /* in order; a dropped one has revision 0 */
 	size_t n, room;
 	uint64_t newest, horizon;
+	void (*tap)(void *ctx, const struct row *row);
+	void *tap_ctx;
 };
 
 struct memory {
@@ -71,6 +73,13 @@ size_t disk_rows(const struct disk *d)
 void disk_tear(struct disk *d, uint64_t revision)
 {
 	set_data(&d->rows[revision - 1], NULL, 0);
+}
+
+void disk_tap(struct disk *d, void (*fn)(void *ctx, const struct row *row),
+	      void *ctx)
+{
+	d->tap = fn;
+	d->tap_ctx = ctx;
 }
 
 static int feed_from(struct memory *m, uint64_t from, struct err *err)
@@ -143,16 +152,19 @@ static void write_batch(struct disk *d, const struct batch *batch)
 		set_data(&d->rows[d->n], batch->rows[i].data,
 			 batch->rows[i].len);
 		d->newest = batch->rows[i].revision;
+		if (d->tap)
+			d->tap(d->tap_ctx, &batch->rows[i]);
 		d->n++;
 		assert(d->newest == d->n);
 	}
+	if (batch->horizon < d->horizon)
+		return;
 	for (size_t i = 0; i < batch->n_trims; i++) {
 		const struct trim *t = &batch->trims[i];
 
 		set_data(&d->rows[t->revision - 1], t->data, t->len);
 	}
-	if (batch->horizon > d->horizon)
-		d->horizon = batch->horizon;
+	d->horizon = batch->horizon;
 }
 
 static bool guard_holds(const struct memory *m)

@@ -23,6 +23,10 @@ size_t disk_rows(const struct disk *d); /* how many there are, trimmed or not */
 /* Lose the row of REVISION, as no disk should: load() must notice. */
 void disk_tear(struct disk *d, uint64_t revision);
 
+/* Have FN told of every row that comes to the disk, for a test's own view. */
+void disk_tap(struct disk *d, void (*fn)(void *ctx, const struct row *row),
+	      void *ctx);
+
 struct backend *memory_open(struct disk *d);
 
 enum memory_fate {

@@ -1,8 +1,8 @@
 /*
  * read - looking at the store: one object, many, and what changed.
  *
- * A record stays valid until the loop's turn ends; copy what must live longer.
- * Loop thread only.
+ * A record stays valid until the loop's turn ends, or until the next call that
+ * writes or expires; copy what must live longer.  Loop thread only.
  */
 #pragma once
 
@@ -60,7 +60,8 @@ struct event {
 bool store_next(const struct store *s, const struct kind *k, struct cursor *c,
 		struct event *ret, bool *ret_gone);
 
-/* Called after each batch has become durable.  Remove before freeing. */
+/* Called after each batch has become durable.  Remove before freeing; wake()
+ * may remove any watcher. */
 struct watcher {
 	struct list link;
 	void (*wake)(struct watcher *w);

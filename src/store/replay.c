@@ -7,7 +7,9 @@
 #include "store/line.h"
 #include "store/store_priv.h"
 
-#define TREE_MOST ((size_t)64 << 20)
+/* A document was small enough to be written: reading it must not be what
+ * fails. */
+#define TREE_MOST ((size_t)1 << 30)
 
 static int upgrade(const struct kind *k, unsigned from, struct node **doc,
 		   struct arena *a, struct err *err)
@@ -26,25 +28,40 @@ static int decode(const struct kind *k, const struct line *l, struct arena *a,
 {
 	struct node *doc = json_parse(l->json, l->len, a, err);
 	struct violations v;
+	const char *id;
 
 	if (!doc || upgrade(k, l->version, &doc, a, err) < 0)
 		return -1;
 	*ret = arena_alloc(a, k->size);
 	violations_init(&v, a);
 	field_decode(k->fields, doc, FIELD_STORED, *ret, &v);
-	return v.n ? violations_err(&v, err) : 0;
+	if (v.n) {
+		violations_err(&v, err);
+		err->violations = NULL; /* they go with the arena */
+		return -1;
+	}
+	id = ((const struct meta *)*ret)->id;
+	if (!id || strcmp(id, l->id) != 0)
+		return err_set(err, ERR_INTERNAL, "%s %s has the id %s inside",
+			       k->name, l->id, id ? id : "of nobody");
+	return 0;
 }
 
 /* An object written by an older version of the program gets a line of today's;
  * its row is rewritten when there is time. */
-static void renew_line(struct store *s, const struct kind *k,
-		       const void *object, const char *id)
+static int renew_line(struct store *s, const struct kind *k, const void *object,
+		      const char *id, struct err *err)
 {
 	buf_clear(&s->scratch);
 	line_begin(&s->scratch, '+', k->name, k->version, id);
 	buf_addc(&s->scratch, ' ');
 	field_encode(k->fields, object, FIELD_FULL, &s->scratch);
 	buf_addc(&s->scratch, '\n');
+	if (!buf_ok(&s->scratch))
+		return err_set(err, ERR_TOO_LARGE,
+			       "%s %s has become too large to be written",
+			       k->name, id);
+	return 0;
 }
 
 static int apply_put(struct store *s, struct change *c, const struct line *l,
@@ -56,14 +73,13 @@ static int apply_put(struct store *s, struct change *c, const struct line *l,
 
 	arena_init(&a, TREE_MOST);
 	r = decode(k, l, &a, &object, err);
+	if (r == 0)
+		r = renew_line(s, k, object, l->id, err);
 	if (r == 0) {
-		renew_line(s, k, object, l->id);
 		cache_add(store_cache(s, k), c, l->id, object, s->scratch.data,
 			  s->scratch.len);
-		if (l->version < k->version && !c->trimming) {
-			c->trimming = true;
-			list_add(&s->history.trims, &c->trim_link);
-		}
+		if (l->version < k->version)
+			history_rewrite(s, c);
 	}
 	arena_release(&a);
 	return r;
@@ -73,6 +89,7 @@ static int apply_line(struct store *s, struct change *c, const struct line *l,
 		      bool in_log, struct err *err)
 {
 	const struct kind *k = store_kind(s, l->kind);
+	const struct entry *e;
 
 	if (!k)
 		return err_set(err, ERR_UNSUPPORTED,
@@ -80,10 +97,14 @@ static int apply_line(struct store *s, struct change *c, const struct line *l,
 			       "of muster does not know",
 			       l->kind);
 	if (l->type == '=') {
-		if (in_log && !map_get(&s->memos, l->key))
+		if (in_log && !c->memo && !map_get(&s->memos, l->key))
 			memo_add(s, c, l->key, l->digest, k, l->id);
 		return 0;
 	}
+	e = cache_find(store_cache(s, k), l->id);
+	if (e && e->newest->change == c)
+		return err_set(err, ERR_INTERNAL, "%s %s is written twice",
+			       l->kind, l->id);
 	if (l->version > k->version)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "%s %s was written by a newer version of muster",
@@ -98,14 +119,24 @@ static int apply_line(struct store *s, struct change *c, const struct line *l,
 	return 0;
 }
 
+static int apply_lines(struct store *s, struct change *c, const struct row *row,
+		       bool in_log, struct err *err)
+{
+	const char *p = row->data, *end = row->data + row->len;
+	struct line l;
+	int r;
+
+	while ((r = line_read(&p, end, &l, err)) > 0)
+		if (apply_line(s, c, &l, in_log, err) < 0)
+			return -1;
+	return r;
+}
+
 int replay_row(struct store *s, const struct row *row, struct err *err)
 {
 	bool in_log = row->revision >= s->horizon;
 	uint64_t next = s->history.n ? s->newest + 1 : s->horizon;
-	const char *p = row->data, *end = row->data + row->len;
 	struct change *c;
-	struct line l;
-	int r;
 
 	if (row->revision <= s->newest || (in_log && row->revision != next))
 		return err_set(err, ERR_INTERNAL,
@@ -113,16 +144,15 @@ int replay_row(struct store *s, const struct row *row, struct err *err)
 			       "missing",
 			       (unsigned long long)row->revision,
 			       (unsigned long long)s->newest);
-	c = change_new(s, row->revision, row->at);
+	c = change_new(row->revision, row->at);
 	s->newest = s->durable = row->revision;
-	while ((r = line_read(&p, end, &l, err)) > 0) {
-		if (apply_line(s, c, &l, in_log, err) < 0)
-			return err_wrap(err, "revision %llu",
-					(unsigned long long)row->revision);
-	}
-	if (r < 0)
+	if (apply_lines(s, c, row, in_log, err) < 0) {
+		/* Its versions, if any, hold it until the store is closed. */
+		if (!c->live)
+			change_free(c);
 		return err_wrap(err, "revision %llu",
 				(unsigned long long)row->revision);
+	}
 	if (row->at > s->last_at)
 		s->last_at = row->at;
 	if (in_log)

@@ -1,6 +1,9 @@
 #include "store/sqlite.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +17,9 @@
 
 /* The exit status of a process whose disk failed: EX_IOERR. */
 #define EXIT_DISK 74
+
+/* The write-ahead log is brought into the file when it has so many pages. */
+#define CHECKPOINT_PAGES 4000
 
 enum statement {
 	INSERT_ROW,
@@ -43,6 +49,7 @@ struct sqlite {
 	struct batch *batch;
 	uint64_t horizon;
 	int lock;
+	bool closed; /* while a batch was under way: its answer frees this */
 };
 
 static struct sqlite *sqlite(struct backend *b)
@@ -50,12 +57,23 @@ static struct sqlite *sqlite(struct backend *b)
 	return (struct sqlite *)b;
 }
 
-static sqlite3_int64 sum_of(uint64_t revision, const char *data, size_t len)
+/* Everything that is read of a row, so that no flipped bit is taken for data. */
+static sqlite3_int64 sum_of(uint64_t revision, int64_t at, const char *data,
+			    size_t len)
 {
-	uLong sum =
-		crc32_z(0, (const unsigned char *)&revision, sizeof(revision));
+	char head[48];
+	int n = snprintf(head, sizeof(head), "%llu %lld ",
+			 (unsigned long long)revision, (long long)at);
+	uLong sum = crc32_z(0, (const unsigned char *)head, (size_t)n);
 
 	return (sqlite3_int64)crc32_z(sum, (const unsigned char *)data, len);
+}
+
+/* The horizon as it is kept: the number, and its sum. */
+static void horizon_text(uint64_t horizon, char out[48])
+{
+	snprintf(out, 48, "%llu %08llx", (unsigned long long)horizon,
+		 (unsigned long long)sum_of(horizon, 0, "", 0));
 }
 
 static int read_row(sqlite3_stmt *st, backend_feed *feed, void *ctx,
@@ -70,7 +88,7 @@ static int read_row(sqlite3_stmt *st, backend_feed *feed, void *ctx,
 
 	if (!row.data)
 		row.data = "";
-	if (sum_of(row.revision, row.data, row.len) !=
+	if (sum_of(row.revision, row.at, row.data, row.len) !=
 	    sqlite3_column_int64(st, 2))
 		return err_set(err, ERR_INTERNAL,
 			       "the database is damaged (the checksum of "
@@ -80,18 +98,44 @@ static int read_row(sqlite3_stmt *st, backend_feed *feed, void *ctx,
 	return feed(ctx, &row, err);
 }
 
+static int load_horizon(struct sqlite *s, struct err *err)
+{
+	char text[48];
+	const char *have = NULL;
+	sqlite3_stmt *st;
+	int r = 0;
+
+	if (sqlite3_prepare_v2(s->db,
+			       "SELECT value FROM meta WHERE key='horizon'", -1,
+			       &st, NULL) != SQLITE_OK)
+		return sqlite_err(s->db, err, "load");
+	s->horizon = 1;
+	if (sqlite3_step(st) == SQLITE_ROW)
+		have = (const char *)sqlite3_column_text(st, 0);
+	if (have) {
+		s->horizon = strtoull(have, NULL, 10);
+		horizon_text(s->horizon, text);
+		if (strcmp(have, text) != 0)
+			r = err_set(err, ERR_INTERNAL,
+				    "the database is damaged (where its log "
+				    "begins is not known); restore a backup "
+				    "with 'muster restore'");
+	}
+	if (sqlite3_finalize(st) != SQLITE_OK)
+		r = sqlite_err(s->db, err, "load");
+	return r;
+}
+
 static int sqlite_load(struct backend *b, backend_feed *feed, void *ctx,
 		       uint64_t *ret_horizon, struct err *err)
 {
 	struct sqlite *s = sqlite(b);
-	sqlite3_int64 horizon;
 	sqlite3_stmt *st;
 	int rc, r = 0;
 
-	if (sqlite_number(s->db, "SELECT value FROM meta WHERE key='horizon'",
-			  &horizon, err) < 0)
+	if (load_horizon(s, err) < 0)
 		return -1;
-	s->horizon = *ret_horizon = horizon ? (uint64_t)horizon : 1;
+	*ret_horizon = s->horizon;
 	if (sqlite3_prepare_v2(s->db,
 			       "SELECT revision, at, sum, data FROM log "
 			       "ORDER BY revision",
@@ -119,7 +163,7 @@ static int write_row(struct sqlite *s, const struct row *r)
 
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)r->revision);
 	sqlite3_bind_int64(st, 2, r->at);
-	sqlite3_bind_int64(st, 3, sum_of(r->revision, r->data, r->len));
+	sqlite3_bind_int64(st, 3, sum_of(r->revision, r->at, r->data, r->len));
 	sqlite3_bind_blob64(st, 4, r->data, r->len, SQLITE_STATIC);
 	if (step(s, INSERT_ROW) < 0)
 		return -1;
@@ -140,30 +184,29 @@ static int write_trim(struct sqlite *s, const struct trim *t)
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)t->revision);
 	if (!t->data)
 		return step(s, DELETE_ROW);
-	sqlite3_bind_int64(st, 2, sum_of(t->revision, t->data, t->len));
+	sqlite3_bind_int64(st, 2, sum_of(t->revision, t->at, t->data, t->len));
 	sqlite3_bind_blob64(st, 3, t->data, t->len, SQLITE_STATIC);
 	return step(s, UPDATE_ROW);
 }
 
-static int write_batch(struct sqlite *s, const struct batch *b)
+static int write_horizon(struct sqlite *s, uint64_t horizon)
 {
-	struct err ignored;
+	char text[48];
 
-	if (sqlite_exec(s->db, "BEGIN IMMEDIATE", &ignored) < 0)
-		return -1;
-	for (size_t i = 0; i < b->n; i++)
-		if (write_row(s, &b->rows[i]) < 0)
-			return -1;
-	for (size_t i = 0; i < b->n_trims; i++)
-		if (write_trim(s, &b->trims[i]) < 0)
-			return -1;
-	if (b->horizon != s->horizon) {
-		sqlite3_bind_int64(s->st[SET_HORIZON], 1,
-				   (sqlite3_int64)b->horizon);
-		if (step(s, SET_HORIZON) < 0)
-			return -1;
-	}
-	return sqlite_exec(s->db, "COMMIT", &ignored);
+	if (horizon == s->horizon)
+		return 0;
+	horizon_text(horizon, text);
+	sqlite3_bind_text(s->st[SET_HORIZON], 1, text, -1, SQLITE_TRANSIENT);
+	return step(s, SET_HORIZON);
+}
+
+static void end(sqlite3 *db, const char *why)
+{
+	log_error("disk",
+		  "%s (%s): ending, so that nothing is promised that may be "
+		  "lost",
+		  why, sqlite3_errmsg(db));
+	_exit(EXIT_DISK);
 }
 
 /* A failed sync may have dropped the pages it was to write: no later sync can
@@ -172,13 +215,55 @@ static void end_if_unsynced(sqlite3 *db)
 {
 	int code = sqlite3_extended_errcode(db);
 
-	if (code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC)
-		return;
-	log_error("disk",
-		  "the disk refuses to sync (%s): ending, so that "
-		  "nothing is promised that may be lost",
-		  sqlite3_errmsg(db));
-	_exit(EXIT_DISK);
+	if (code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC)
+		end(db, "the disk refuses to sync");
+}
+
+/* Only these are known to come before the record that commits is whole in the
+ * write-ahead log.  After others (no room for the shared index) it may be
+ * there, and whoever opens the file next would find it. */
+static int commit(sqlite3 *db)
+{
+	if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	end_if_unsynced(db);
+	switch (sqlite3_extended_errcode(db)) {
+	case SQLITE_FULL:
+	case SQLITE_IOERR_WRITE:
+	case SQLITE_IOERR_READ:
+	case SQLITE_IOERR_SHORT_READ:
+		return -1;
+	}
+	end(db, "nobody can say whether a change is on the disk");
+	return -1;
+}
+
+static int write_batch(struct sqlite *s, const struct batch *b)
+{
+	if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) !=
+	    SQLITE_OK)
+		return -1;
+	for (size_t i = 0; i < b->n; i++)
+		if (write_row(s, &b->rows[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < b->n_trims; i++)
+		if (write_trim(s, &b->trims[i]) < 0)
+			return -1;
+	if (write_horizon(s, b->horizon) < 0)
+		return -1;
+	return commit(s->db);
+}
+
+/* SQLite would do the same by itself, but keep silent when a sync fails.  Any
+ * other failure may wait: the pages stay in the write-ahead log. */
+static int checkpoint(void *ctx, sqlite3 *db, const char *name, int pages)
+{
+	(void)ctx;
+	if (pages >= CHECKPOINT_PAGES &&
+	    sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL,
+				      NULL) != SQLITE_OK)
+		end_if_unsynced(db);
+	return SQLITE_OK;
 }
 
 /* On the writer's thread. */
@@ -206,7 +291,10 @@ static void done(struct job *j)
 	struct batch *b = s->batch;
 
 	s->batch = NULL;
-	b->done(b);
+	if (s->closed)
+		free(s);
+	else
+		b->done(b);
 }
 
 static void sqlite_commit(struct backend *b, struct batch *batch)
@@ -231,7 +319,9 @@ static void sqlite_close(struct backend *b)
 	sqlite3_close(s->db);
 	if (s->lock >= 0)
 		close(s->lock);
-	free(s);
+	s->closed = true;
+	if (!s->batch)
+		free(s);
 }
 
 static const struct backend_ops sqlite_ops = {
@@ -241,25 +331,46 @@ static const struct backend_ops sqlite_ops = {
 	.close = sqlite_close,
 };
 
+/* Made by us first, for SQLite would let everybody read it. */
+static int create_file(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0 && errno == EEXIST)
+		return 0;
+	if (fd < 0)
+		return err_set(err, ERR_UNAVAILABLE, "cannot make %s: %s", path,
+			       strerror(errno));
+	close(fd);
+	return sqlite_sync_folder(path, err);
+}
+
 static int open_database(struct sqlite *s, const char *path, struct err *err)
 {
-	static const char settings[] = "PRAGMA journal_mode=WAL;"
+	/* The checkpoint makes what a process that crashed had written, but
+	 * not synced, durable before anybody is shown it. */
+	static const char settings[] = "PRAGMA trusted_schema=OFF;"
+				       "PRAGMA cell_size_check=ON;"
+				       "PRAGMA journal_mode=WAL;"
 				       "PRAGMA synchronous=FULL;"
-				       "PRAGMA wal_autocheckpoint=4000;"
-				       "PRAGMA trusted_schema=OFF;"
-				       "PRAGMA cell_size_check=ON";
+				       "PRAGMA journal_size_limit=67108864;"
+				       "PRAGMA wal_checkpoint";
+	int version;
 
 	if (sqlite3_open_v2(path, &s->db,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-				    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+				    SQLITE_OPEN_EXRESCODE,
 			    NULL) != SQLITE_OK)
 		return err_set(err, ERR_UNAVAILABLE, "cannot open %s: %s", path,
 			       sqlite3_errmsg(s->db));
 	sqlite3_busy_timeout(s->db, 2000);
+	if (sqlite_check_ours(s->db, path, &version, err) < 0)
+		return -1;
 	if (sqlite_exec(s->db, settings, err) < 0)
 		return err_wrap(err, "%s", path);
-	if (sqlite_prepare_schema(s->db, path, err) < 0)
+	if (sqlite_prepare_schema(s->db, path, version, err) < 0)
 		return -1;
+	sqlite3_wal_hook(s->db, checkpoint, NULL);
 	for (size_t i = 0; i < COUNT_OF(statements); i++)
 		if (sqlite3_prepare_v3(s->db, statements[i], -1,
 				       SQLITE_PREPARE_PERSISTENT, &s->st[i],
@@ -277,7 +388,7 @@ int sqlite_open(const char *dir, struct loop *l, struct backend **out,
 	s->base.ops = &sqlite_ops;
 	s->lock = -1;
 	if (sqlite_path(dir, SQLITE_FILE, path, err) < 0 ||
-	    sqlite_lock(dir, &s->lock, err) < 0 ||
+	    sqlite_lock(dir, &s->lock, err) < 0 || create_file(path, err) < 0 ||
 	    open_database(s, path, err) < 0) {
 		sqlite_close(&s->base);
 		return -1;

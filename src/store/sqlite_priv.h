@@ -1,4 +1,4 @@
-/* sqlite_priv - what sqlite.c and sqlite_backup.c share. */
+/* sqlite_priv - what the files of the sqlite backend share. */
 #pragma once
 
 #include <sqlite3.h>
@@ -14,12 +14,24 @@ int sqlite_exec(sqlite3 *db, const char *sql, struct err *err);
 int sqlite_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret,
 		  struct err *err);
 
-/* Refuse what is not ours, damaged or too new; bring what is old up to date. */
-int sqlite_prepare_schema(sqlite3 *db, const char *path, struct err *err);
+/* Refuse what is not ours or too new, having changed nothing; the schema's
+ * version, 0 when the file is empty. */
+int sqlite_check_ours(sqlite3 *db, const char *path, int *ret_version,
+		      struct err *err);
+
+/* Refuse what is damaged; every page is read. */
+int sqlite_check_sound(sqlite3 *db, struct err *err);
+
+/* Refuse what is damaged, bring what is old up to date. */
+int sqlite_prepare_schema(sqlite3 *db, const char *path, int version,
+			  struct err *err);
 
 /* "DIR/NAME" into OUT. */
 int sqlite_path(const char *dir, const char *name, char out[4096],
 		struct err *err);
+
+/* Make what was created or renamed at PATH durable in its folder. */
+int sqlite_sync_folder(const char *path, struct err *err);
 
 /* Take the folder's lock; the descriptor holds it until it is closed. */
 int sqlite_lock(const char *dir, int *ret_fd, struct err *err);

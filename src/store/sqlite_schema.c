@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "store/sqlite.h"
 #include "store/sqlite_priv.h"
 
@@ -35,8 +36,13 @@ int sqlite_err(sqlite3 *db, struct err *err, const char *what)
 			       "%s: the database is damaged (%s); restore a "
 			       "backup with 'muster restore'",
 			       what, sqlite3_errmsg(db));
+	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "%s: another program has the database locked; "
+			       "nothing was written",
+			       what);
 	if (code == SQLITE_IOERR || code == SQLITE_READONLY ||
-	    code == SQLITE_CANTOPEN || code == SQLITE_BUSY)
+	    code == SQLITE_CANTOPEN)
 		return err_set(err, ERR_UNAVAILABLE,
 			       "%s: the disk failed (%s); nothing was written",
 			       what, sqlite3_errmsg(db));
@@ -68,21 +74,25 @@ int sqlite_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret,
 	return 0;
 }
 
-static int check_sound(sqlite3 *db, struct err *err)
+int sqlite_check_sound(sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *st;
 	int r = 0;
 
+	const char *said = NULL;
+
 	if (sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL) !=
 	    SQLITE_OK)
 		return sqlite_err(db, err, "database");
-	if (sqlite3_step(st) != SQLITE_ROW)
+	if (sqlite3_step(st) == SQLITE_ROW)
+		said = (const char *)sqlite3_column_text(st, 0);
+	if (!said)
 		r = sqlite_err(db, err, "database");
-	else if (strcmp((const char *)sqlite3_column_text(st, 0), "ok") != 0)
+	else if (strcmp(said, "ok") != 0)
 		r = err_set(err, ERR_INTERNAL,
 			    "the database is damaged (%.120s); restore a "
 			    "backup with 'muster restore'",
-			    (const char *)sqlite3_column_text(st, 0));
+			    said);
 	sqlite3_finalize(st);
 	return r;
 }
@@ -104,7 +114,8 @@ static int upgrade(sqlite3 *db, int from, struct err *err)
 	return sqlite_exec(db, "COMMIT", err);
 }
 
-int sqlite_prepare_schema(sqlite3 *db, const char *path, struct err *err)
+int sqlite_check_ours(sqlite3 *db, const char *path, int *ret_version,
+		      struct err *err)
 {
 	sqlite3_int64 version, app, tables;
 
@@ -113,7 +124,7 @@ int sqlite_prepare_schema(sqlite3 *db, const char *path, struct err *err)
 	    sqlite_number(db, "SELECT count(*) FROM sqlite_schema", &tables,
 			  err) < 0)
 		return err_wrap(err, "%s", path);
-	if (tables && app != APPLICATION_ID)
+	if ((tables || app || version) && app != APPLICATION_ID)
 		return err_set(err, ERR_CONFLICT,
 			       "%s is not a database of muster's", path);
 	if (version > SQLITE_VERSION_NOW)
@@ -121,9 +132,23 @@ int sqlite_prepare_schema(sqlite3 *db, const char *path, struct err *err)
 			       "%s was written by a newer version of muster "
 			       "(schema %lld; this one knows %d): use that one",
 			       path, (long long)version, SQLITE_VERSION_NOW);
-	if (tables && check_sound(db, err) < 0)
+	/* What is ours has both or neither, for they are set together. */
+	if (version < 0 || !version != !tables)
+		return err_set(err, ERR_INTERNAL,
+			       "%s: the database is damaged (schema %lld with "
+			       "%lld tables); restore a backup with 'muster "
+			       "restore'",
+			       path, (long long)version, (long long)tables);
+	*ret_version = (int)version;
+	return 0;
+}
+
+int sqlite_prepare_schema(sqlite3 *db, const char *path, int version,
+			  struct err *err)
+{
+	if (version && sqlite_check_sound(db, err) < 0)
 		return err_wrap(err, "%s", path);
-	if (version < SQLITE_VERSION_NOW && upgrade(db, (int)version, err) < 0)
+	if (version < SQLITE_VERSION_NOW && upgrade(db, version, err) < 0)
 		return err_wrap(err, "%s: upgrade", path);
 	return 0;
 }
@@ -136,6 +161,28 @@ int sqlite_path(const char *dir, const char *name, char out[4096],
 	if (n < 0 || n >= 4096)
 		return err_set(err, ERR_INVALID, "the path is too long: %s",
 			       dir);
+	return 0;
+}
+
+int sqlite_sync_folder(const char *path, struct err *err)
+{
+	size_t len = strlen(path);
+	char folder[4096] = ".";
+	auto_close int fd = -1;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	while (len && path[len - 1] != '/')
+		len--;
+	if (len && len < sizeof(folder)) {
+		memcpy(folder, path, len);
+		folder[len] = '\0';
+	}
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) < 0)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "cannot sync the folder %s: %s", folder,
+			       strerror(errno));
 	return 0;
 }
 
@@ -153,10 +200,14 @@ int sqlite_lock(const char *dir, int *ret_fd, struct err *err)
 	char path[4096], text[24];
 	int fd, n;
 
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+	if (mkdir(dir, 0700) == 0) {
+		if (sqlite_sync_folder(dir, err) < 0)
+			return -1;
+	} else if (errno != EEXIST) {
 		return err_set(err, ERR_UNAVAILABLE,
 			       "cannot make the folder %s: %s", dir,
 			       strerror(errno));
+	}
 	if (sqlite_path(dir, "lock", path, err) < 0)
 		return -1;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -12,8 +12,11 @@
 
 #define ARENA_MOST    ((size_t)64 << 20)
 #define DOCUMENT_MOST ((size_t)4 << 20)
-#define TRIMS_MOST    256
-#define TEXT_MOST     ((size_t)1 << 30)
+#define REWRITES_MOST 256
+
+/* A batch takes no more rows when it has so much text. */
+#define TEXT_ENOUGH ((size_t)64 << 20)
+#define TEXT_MOST   ((size_t)4 << 30)
 
 static void pump(struct store *s);
 
@@ -33,23 +36,27 @@ static void set_defaults(struct store_conf *c)
 		c->pending_most = 4096;
 }
 
+/* A watcher may be removed by another's wake(). */
 static void wake_watchers(struct store *s)
 {
-	struct list *l = s->watchers.next;
+	struct list todo, *l;
 
-	while (l != &s->watchers) {
+	list_init(&todo);
+	while ((l = list_pop(&s->watchers)))
+		list_add(&todo, l);
+	while ((l = list_pop(&todo))) {
 		struct watcher *w = CONTAINER_OF(l, struct watcher, link);
 
-		l = l->next;
+		list_add(&s->watchers, l);
 		w->wake(w);
 	}
 }
 
 /* Take back every change that is not durable, newest first; those who made
- * them are added to TO, oldest first. */
+ * them are added to TO, oldest first, then those who have seen them. */
 static void roll_back(struct store *s, struct list *to)
 {
-	struct list *const from[] = {&s->flying, &s->open};
+	struct list *const from[] = {&s->flying, &s->open, &s->held};
 
 	while (s->newest > s->durable) {
 		change_undo(s, history_pop(s));
@@ -67,7 +74,7 @@ static void roll_back(struct store *s, struct list *to)
 
 /* A row of the log when it is loaded, or another writer's later on.  Then what
  * we have written on top of the old state is taken back, to be run again when
- * our own batch comes back as lost. */
+ * the batch under way comes back: as lost, unless it had no rows. */
 static int feed(void *ctx, const struct row *row, struct err *err)
 {
 	struct store *s = ctx;
@@ -75,7 +82,6 @@ static int feed(void *ctx, const struct row *row, struct err *err)
 	if (row->revision <= s->durable)
 		return 0;
 	roll_back(s, &s->rerun);
-	s->overtaken = s->busy;
 	if (replay_row(s, row, err) < 0)
 		return -1;
 	wake_watchers(s);
@@ -102,30 +108,42 @@ int store_open(const struct store_conf *conf, struct backend *backend,
 	       struct store **out, struct err *err)
 {
 	struct store *s = xcalloc(1, sizeof(*s));
-	struct list *const lists[] = {&s->open,         &s->held,     &s->rerun,
-				      &s->flying,       &s->watchers, &s->pins,
-				      &s->history.trims};
+	struct list *const lists[] = {
+		&s->open,     &s->held, &s->rerun,         &s->flying,
+		&s->watchers, &s->pins, &s->history.trims, &s->history.rewrites,
+	};
 
 	s->conf = *conf;
 	set_defaults(&s->conf);
 	s->backend = backend;
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		list_init(lists[i]);
-	for (; s->conf.kinds[s->n_caches]; s->n_caches++)
+	for (; s->conf.kinds[s->n_caches]; s->n_caches++) {
+		assert(s->n_caches < KINDS_MOST);
 		cache_init(&s->caches[s->n_caches], s->conf.kinds[s->n_caches],
 			   s->conf.kinds);
+	}
 	arena_init(&s->arena, ARENA_MOST);
 	s->scratch = BUF_INIT(DOCUMENT_MOST);
 	s->text = BUF_INIT(TEXT_MOST);
 	s->rows = xcalloc(s->conf.batch_most, sizeof(*s->rows));
-	s->trims = xcalloc(TRIMS_MOST, sizeof(*s->trims));
-	s->trimmed = xcalloc(TRIMS_MOST, sizeof(struct change *));
 	if (load(s, err) < 0) {
 		store_close(s);
 		return -1;
 	}
 	*out = s;
 	return 0;
+}
+
+/* The rows are rid of what they had lost. */
+static void finish_trims(struct store *s)
+{
+	for (size_t i = 0; i < s->batch.n_trims; i++) {
+		struct change *c = s->trimmed[i];
+
+		if (!c->trimming && !c->live && !c->in_log)
+			change_free(c);
+	}
 }
 
 /* Changes that are neither in the log nor waiting to be trimmed hang on their
@@ -152,6 +170,8 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	s->backend->ops->close(s->backend);
+	if (s->busy)
+		finish_trims(s);
 	release_changes(s);
 	history_release(s);
 	for (size_t i = 0; i < s->n_caches; i++)
@@ -211,6 +231,7 @@ void store_transact(struct store *s, struct txn *t)
 	struct err err;
 
 	list_init(&t->link);
+	t->revision = 0;
 	s->pending++;
 	if (s->pending > s->conf.pending_most) {
 		err_set(&err, ERR_UNAVAILABLE,
@@ -230,8 +251,8 @@ static void fail_all(struct store *s, const struct err *err)
 	struct list failed, *l;
 
 	list_init(&failed);
-	roll_back(s, &failed);
-	while ((l = list_pop(&s->held)))
+	roll_back(s, &s->rerun);
+	while ((l = list_pop(&s->rerun)))
 		list_add(&failed, l);
 	while ((l = list_pop(&failed)))
 		answer(s, CONTAINER_OF(l, struct txn, link), err);
@@ -245,69 +266,60 @@ static void run_again(struct store *s)
 	roll_back(s, &s->rerun);
 	while ((l = list_pop(&s->rerun)))
 		list_add(&again, l);
-	while ((l = list_pop(&s->held)))
-		list_add(&again, l);
 	while ((l = list_pop(&again))) {
 		s->reruns++;
 		place(s, CONTAINER_OF(l, struct txn, link));
 	}
 }
 
-static void finish_trims(struct store *s)
-{
-	for (size_t i = 0; i < s->batch.n_trims; i++) {
-		struct change *c = s->trimmed[i];
-
-		if (!c->trimming && !c->live && !c->in_log)
-			change_free(c);
-	}
-}
-
 /* They were not written: have them tried again. */
 static void redo_trims(struct store *s)
 {
-	for (size_t i = 0; i < s->batch.n_trims; i++) {
-		struct change *c = s->trimmed[i];
-
-		if (c->trimming)
-			continue;
-		c->trimming = true;
-		list_add(&s->history.trims, &c->trim_link);
-	}
+	for (size_t i = 0; i < s->batch.n_trims; i++)
+		history_trim(s, s->trimmed[i]);
 }
 
+static void finish_batch(struct store *s)
+{
+	struct list done, *l;
+
+	assert(!s->batch.n || s->rows[0].revision == s->durable + 1);
+	s->commits++;
+	s->durable += s->batch.n;
+	finish_trims(s);
+	list_init(&done);
+	while ((l = list_pop(&s->flying)))
+		list_add(&done, l);
+	if (s->batch.n)
+		wake_watchers(s);
+	while ((l = list_pop(&done)))
+		answer(s, CONTAINER_OF(l, struct txn, link), NULL);
+	answer_held(s);
+}
+
+/* Whoever is answered may begin the next batch, in this one's place. */
 static void commit_done(struct batch *b)
 {
 	struct store *s = b->ctx;
-	struct list done, *l;
+	struct err err = b->err;
 
 	s->busy = false;
+	s->failing = b->result == BATCH_FAILED;
 	s->commit_ms = clock_mono(s->conf.clock) - s->began_ms;
-	list_init(&done);
 	switch (b->result) {
 	case BATCH_DONE:
-		assert(!s->overtaken);
-		s->commits++;
-		s->durable += b->n;
-		finish_trims(s);
-		while ((l = list_pop(&s->flying)))
-			list_add(&done, l);
-		if (b->n)
-			wake_watchers(s);
-		while ((l = list_pop(&done)))
-			answer(s, CONTAINER_OF(l, struct txn, link), NULL);
-		answer_held(s);
+		finish_batch(s);
+		if (!list_empty(&s->rerun))
+			run_again(s);
 		break;
 	case BATCH_LOST:
 		redo_trims(s);
-		s->overtaken = false;
 		run_again(s);
-		wake_watchers(s);
 		break;
 	case BATCH_FAILED:
 		s->failures++;
 		redo_trims(s);
-		fail_all(s, &b->err);
+		fail_all(s, &err);
 		break;
 	}
 	pump(s);
@@ -329,7 +341,8 @@ static size_t text_add(struct buf *text, const struct change *c)
 
 static void take_rows(struct store *s)
 {
-	while (s->batch.n < s->conf.batch_most && !list_empty(&s->open)) {
+	while (s->batch.n < s->conf.batch_most && !list_empty(&s->open) &&
+	       s->text.len < TEXT_ENOUGH) {
 		struct list *l = list_pop(&s->open);
 		const struct change *c =
 			CONTAINER_OF(l, struct txn, link)->change;
@@ -343,28 +356,48 @@ static void take_rows(struct store *s)
 	}
 }
 
-/* A row that is still in the log whole may wait here for being rewritten by
- * an upgrade; its memo goes with it. */
+static void take_trim(struct store *s, struct change *c)
+{
+	struct trim *t;
+
+	if (s->batch.n_trims == s->trims_room) {
+		s->trims_room = s->trims_room ? 2 * s->trims_room : 256;
+		s->trims = xrealloc(s->trims, s->trims_room, sizeof(*s->trims));
+		s->trimmed = xrealloc(s->trimmed, s->trims_room,
+				      sizeof(struct change *));
+	}
+	c->trimming = c->rewriting = false;
+	s->trimmed[s->batch.n_trims] = c;
+	t = &s->trims[s->batch.n_trims++];
+	*t = (struct trim){.revision = c->revision, .at = c->at};
+	t->len = text_add(&s->text, c);
+}
+
+/* All trims, for they depend on each other; rewrites can wait.  A rewritten
+ * row may be in the log still: its memo goes with it. */
 static void take_trims(struct store *s)
 {
-	while (s->batch.n_trims < TRIMS_MOST &&
-	       !list_empty(&s->history.trims)) {
-		struct list *l = list_pop(&s->history.trims);
-		struct change *c = CONTAINER_OF(l, struct change, trim_link);
-		struct trim *t = &s->trims[s->batch.n_trims];
+	struct history *h = &s->history;
+	struct list *l;
 
-		c->trimming = false;
-		s->trimmed[s->batch.n_trims++] = c;
-		*t = (struct trim){.revision = c->revision};
-		t->len = text_add(&s->text, c);
+	while ((l = list_pop(&h->trims)))
+		take_trim(s, CONTAINER_OF(l, struct change, trim_link));
+	h->trim_bytes = 0;
+	for (size_t n = 0; n < REWRITES_MOST && s->text.len < TEXT_ENOUGH;
+	     n++) {
+		l = list_pop(&h->rewrites);
+		if (!l)
+			break;
+		take_trim(s, CONTAINER_OF(l, struct change, trim_link));
 	}
 }
 
 /* The text has stopped growing: now the pieces can be pointed to. */
 static void point(struct store *s)
 {
-	const char *p = s->text.data;
+	const char *p = buf_str(&s->text);
 
+	assert(buf_ok(&s->text));
 	for (size_t i = 0; i < s->batch.n; i++) {
 		s->rows[i].data = p;
 		p += s->rows[i].len;
@@ -372,19 +405,27 @@ static void point(struct store *s)
 	for (size_t i = 0; i < s->batch.n_trims; i++) {
 		struct trim *t = &s->trims[i];
 
-		t->data = t->len || s->trimmed[i]->in_log ? p : NULL;
+		t->data = t->len ? p : NULL;
 		p += t->len;
 	}
 }
 
+/* Give the backend the next batch, if it is free and there is one.  After a
+ * failure trims wait for the next row, rather than fail again and again. */
 static void pump(struct store *s)
 {
+	bool trims;
+
 	if (s->busy)
 		return;
-	store_expire(s);
-	if (list_empty(&s->open) && list_empty(&s->history.trims))
+	history_expire(s);
+	trims = !list_empty(&s->history.trims) ||
+		!list_empty(&s->history.rewrites);
+	if (list_empty(&s->open) && (!trims || s->failing))
 		return;
 	s->batch = (struct batch){.done = commit_done, .ctx = s};
+	if (s->text.room > TEXT_ENOUGH)
+		buf_release(&s->text);
 	buf_clear(&s->text);
 	take_rows(s);
 	take_trims(s);
@@ -395,6 +436,11 @@ static void pump(struct store *s)
 	s->busy = true;
 	s->began_ms = clock_mono(s->conf.clock);
 	s->backend->ops->commit(s->backend, &s->batch);
+}
+
+void store_expire(struct store *s)
+{
+	pump(s);
 }
 
 uint64_t store_revision(const struct store *s)

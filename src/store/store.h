@@ -26,6 +26,7 @@
 #include "base/list.h"
 #include "base/random.h"
 #include "model/kind.h"
+#include "store/tx.h"
 
 struct backend;
 struct change;
@@ -79,37 +80,6 @@ struct txn {
  * Over pending_most it fails at once with ERR_UNAVAILABLE. */
 void store_transact(struct store *s, struct txn *t);
 
-/* For use in a transaction function. */
-const void *tx_get(struct tx *tx, const struct kind *k, const char *id);
-
-/* Write OBJECT, a struct of kind K, whose id and name are set; its revision is
- * set here.  Fails when its name is taken or it refers to what is not there.
- * OBJECT is copied. */
-int tx_put(struct tx *tx, const struct kind *k, void *object,
-	   struct err *err) MUST_CHECK;
-
-/* Fails when something refers to it, or it is not there. */
-int tx_delete(struct tx *tx, const struct kind *k, const char *id,
-	      struct err *err) MUST_CHECK;
-
-/* The wall time of this transaction; never earlier than the one before. */
-int64_t tx_time(const struct tx *tx);
-void tx_new_id(struct tx *tx, char id[37]);
-
-/* Memory until the function returns. */
-struct arena *tx_arena(struct tx *tx);
-
-/* Remember that this transaction answers the request KEY with object ID; and
- * find that again for as long as the log holds it.  DIGEST is of the request's
- * body. */
-void tx_remember(struct tx *tx, const char *key, const char *digest,
-		 const struct kind *k, const char *id);
-bool tx_recall(struct tx *tx, const char *key, const char **ret_digest,
-	       struct record *ret);
-
-/* Have ENTRY, a line of JSON, kept in the audit trail with this transaction. */
-void tx_audit(struct tx *tx, const char *entry);
-
 /* The store's numbers, for metrics and admission. */
 struct store_stats {
 	uint64_t durable; /* newest revision a reader can see */
@@ -125,6 +95,6 @@ void store_stats(const struct store *s, struct store_stats *ret);
 uint64_t store_revision(const struct store *s);
 const struct kind *store_kind(const struct store *s, const char *name);
 
-/* Let go of history that is past its limits.  Call now and then; every batch
- * does, too. */
+/* Let go of history that is past its limits, in memory and on disk.  Call now
+ * and then; every batch does, too. */
 void store_expire(struct store *s);

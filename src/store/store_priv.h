@@ -22,8 +22,10 @@ struct history {
 	struct change **ring;
 	size_t n, room;
 	uint64_t first;
-	size_t bytes;      /* in superseded versions */
-	struct list trims; /* changes whose rows have lost something */
+	size_t bytes;         /* in superseded versions */
+	struct list trims;    /* changes whose rows have lost something */
+	struct list rewrites; /* those whose rows are of an older version */
+	size_t trim_bytes;    /* that writing the trims takes, at most */
 };
 
 struct store {
@@ -43,12 +45,14 @@ struct store {
 	size_t pending;
 
 	/* The batch that the backend has. */
-	bool busy, overtaken;
+	bool busy;
+	bool failing; /* the last batch failed: no trims by themselves */
 	struct list flying;
 	struct batch batch;
 	struct row *rows;
 	struct trim *trims;
-	struct change **trimmed;
+	struct change **trimmed; /* whose trims they are */
+	size_t trims_room;
 	struct buf text; /* what rows and trims point into */
 	uint64_t began_ms;
 
@@ -71,9 +75,10 @@ struct cache *store_cache(const struct store *s, const struct kind *k);
  * t->change, or t->failed is set. */
 void tx_run(struct store *s, struct txn *t);
 
-/* Take back everything that CHANGE wrote, the newest change there is. */
+/* Take back everything that C wrote, the newest change there is, and free
+ * it. */
 void change_undo(struct store *s, struct change *c);
-struct change *change_new(struct store *s, uint64_t revision, int64_t at);
+struct change *change_new(uint64_t revision, int64_t at);
 void change_free(struct change *c);
 
 void history_add(struct store *s, struct change *c);
@@ -92,6 +97,17 @@ void memo_drop(struct store *s, struct change *c);
 int replay_row(struct store *s, const struct row *row,
 	       struct err *err) MUST_CHECK;
 
-/* CHANGE lies before the log: let go of what no reader can reach, versions
- * that it replaced or deleted. */
+/* C lies before the log: let go of what no reader can reach, the versions that
+ * it replaced or deleted. */
 void history_settle(struct store *s, struct change *c);
+
+/* Let go of V, which no reader can reach: its row has lost a line. */
+void history_let_go(struct store *s, struct version *v);
+
+/* Have what is left of C's row written in the next batch; or, of a row that
+ * only needs renewing, in some batch. */
+void history_trim(struct store *s, struct change *c);
+void history_rewrite(struct store *s, struct change *c);
+
+/* Let go of changes that are past the log's limits, a batch's worth. */
+void history_expire(struct store *s);

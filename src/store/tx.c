@@ -1,4 +1,5 @@
-/* tx - a transaction function at work. */
+#include "store/tx.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "store/store_priv.h"
 
 #define DOCUMENT_MOST ((size_t)4 << 20)
+#define CHANGE_MOST   ((size_t)64 << 20)
 #define USERS_NAMED   5
 #define USERS_COUNTED 100
 
@@ -59,9 +61,9 @@ static int check_unique(struct tx *tx, struct cache *c, const struct meta *meta,
 	}
 	w = sorted_from(set, NULL);
 	while ((e = sorted_next(&w))) {
+		see(tx, e->newest);
 		if (strcmp(e->id, meta->id) == 0 || !e->newest->record.object)
 			continue;
-		see(tx, e->newest);
 		if (!cache_matches(c, e->newest->record.object, "@name",
 				   buf_str(&name)))
 			continue;
@@ -138,26 +140,35 @@ static int check_references(struct tx *tx, struct cache *c, const void *object,
 	return 0;
 }
 
-/* A transaction that writes an object twice leaves the second one only. */
+/* A transaction that writes an object twice leaves the second one only.  The
+ * first is let go of last: what is written may be made of it. */
 static void write_version(struct tx *tx, struct cache *c, const char *id,
 			  const void *object)
 {
 	struct buf *line = &tx->store->scratch;
 	struct change *change = tx->change;
 	struct entry *e = cache_find(c, id);
+	struct version *first = NULL, *v;
 
-	if (e && e->newest && e->newest->change == change) {
-		size_t i = 0;
+	if (e && e->newest->change == change)
+		first = e->newest;
+	v = cache_add(c, change, id, object, line->data, line->len);
+	if (!first)
+		return;
+	v->place = first->place;
+	change->versions[v->place] = v;
+	change->n--;
+	change->live--;
+	change->bytes -= first->line_len;
+	cache_remove(first);
+}
 
-		while (change->versions[i] != e->newest)
-			i++;
-		memmove(&change->versions[i], &change->versions[i + 1],
-			(change->n - i - 1) * sizeof(struct version *));
-		change->n--;
-		change->live--;
-		cache_undo(e->newest);
-	}
-	cache_add(c, change, id, object, line->data, line->len);
+/* What line.h can write down and read back. */
+static bool is_word(const char *s, size_t room)
+{
+	size_t len = strlen(s);
+
+	return len > 0 && len < room && !strpbrk(s, " \n");
 }
 
 int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
@@ -166,7 +177,7 @@ int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
 	struct buf *line = &tx->store->scratch;
 	struct meta *meta = object;
 
-	assert(meta->id);
+	assert(meta->id && is_word(meta->id, 40));
 	if (check_references(tx, c, object, err) < 0 ||
 	    (meta->name && check_unique(tx, c, meta, err) < 0))
 		return -1;
@@ -180,61 +191,68 @@ int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
 		return err_set(err, ERR_TOO_LARGE,
 			       "the document is larger than %zu bytes",
 			       DOCUMENT_MOST);
+	assert(!memchr(line->data, '\n', line->len - 1));
+	if (tx->change->bytes + line->len > CHANGE_MOST)
+		return err_set(err, ERR_TOO_LARGE,
+			       "one change is larger than %zu bytes",
+			       CHANGE_MOST);
 	write_version(tx, c, meta->id, object);
 	return 0;
 }
 
-/* The objects of cache C that refer to ID by field F, named in OUT. */
-static size_t find_users(struct tx *tx, const struct cache *c,
-			 const struct index_field *f, const char *id,
-			 struct buf *out)
+/* Who refers to an object, found so far. */
+struct users {
+	struct buf text;
+	size_t n;
+};
+
+/* The objects of cache C that refer to ID by field F. */
+static void find_users(struct tx *tx, const struct cache *c,
+		       const struct index_field *f, const char *id,
+		       struct users *users)
 {
 	const struct sorted *set = cache_index(c, f->path, id);
 	struct sorted_walk w;
 	const struct entry *e;
-	size_t n = 0;
 
 	if (!set)
-		return 0;
+		return;
 	w = sorted_from(set, NULL);
-	while (n <= USERS_COUNTED && (e = sorted_next(&w))) {
+	while (users->n <= USERS_COUNTED && (e = sorted_next(&w))) {
 		const struct meta *meta = e->newest->record.object;
 
 		see(tx, e->newest);
 		if (!meta || !cache_matches(c, meta, f->path, id))
 			continue;
-		if (n++ < USERS_NAMED)
-			buf_addf(out, "%s%s \"%s\"", out->len ? ", " : "",
-				 c->kind->name,
+		if (users->n++ < USERS_NAMED)
+			buf_addf(&users->text, "%s%s \"%s\"",
+				 users->text.len ? ", " : "", c->kind->name,
 				 meta->name ? meta->name : meta->id);
 	}
-	return n;
 }
 
 static int check_unused(struct tx *tx, const struct kind *k, const char *id,
 			struct err *err)
 {
 	struct store *s = tx->store;
-	struct buf users = BUF_INIT(4096);
-	size_t n = 0;
+	struct users users = {.text = BUF_INIT(4096)};
 
 	for (size_t i = 0; i < s->n_caches; i++) {
 		const struct cache *c = &s->caches[i];
 
 		for (size_t j = 0; j < c->n_fields; j++)
 			if (c->fields[j].refers == k)
-				n += find_users(tx, c, &c->fields[j], id,
-						&users);
+				find_users(tx, c, &c->fields[j], id, &users);
 	}
-	if (n > USERS_COUNTED)
-		buf_addf(&users, " and many more");
-	else if (n > USERS_NAMED)
-		buf_addf(&users, " and %zu more", n - USERS_NAMED);
-	if (n)
+	if (users.n > USERS_COUNTED)
+		buf_adds(&users.text, " and many more");
+	else if (users.n > USERS_NAMED)
+		buf_addf(&users.text, " and %zu more", users.n - USERS_NAMED);
+	if (users.n)
 		err_set(err, ERR_CONFLICT, "%s %s is in use by %s", k->name, id,
-			buf_str(&users));
-	buf_release(&users);
-	return n ? -1 : 0;
+			buf_str(&users.text));
+	buf_release(&users.text);
+	return users.n ? -1 : 0;
 }
 
 int tx_delete(struct tx *tx, const struct kind *k, const char *id,
@@ -258,6 +276,7 @@ int tx_delete(struct tx *tx, const struct kind *k, const char *id,
 void tx_remember(struct tx *tx, const char *key, const char *digest,
 		 const struct kind *k, const char *id)
 {
+	assert(is_word(key, 72) && is_word(digest, 72) && is_word(id, 40));
 	memo_add(tx->store, tx->change, key, digest, k, id);
 }
 
@@ -270,7 +289,7 @@ bool tx_recall(struct tx *tx, const char *key, const char **ret_digest,
 
 	if (!m)
 		return false;
-	if (m->change->revision > tx->rests_on)
+	if (m->change != tx->change && m->change->revision > tx->rests_on)
 		tx->rests_on = m->change->revision;
 	*ret_digest = m->digest;
 	e = cache_find(store_cache(tx->store, m->kind), m->id);
@@ -288,8 +307,14 @@ void tx_audit(struct tx *tx, const char *entry)
 void change_undo(struct store *s, struct change *c)
 {
 	memo_drop(s, c);
-	while (c->n)
-		cache_undo(c->versions[--c->n]);
+	while (c->n) {
+		struct version *v = c->versions[--c->n], *older = v->older;
+
+		cache_remove(v);
+		/* A tombstone that had expired stayed for V alone. */
+		if (older && !older->record.object && !older->change->in_log)
+			history_let_go(s, older);
+	}
 	change_free(c);
 }
 
@@ -302,7 +327,7 @@ void tx_run(struct store *s, struct txn *t)
 
 	if (now < s->last_at)
 		now = s->last_at;
-	tx.change = change_new(s, s->newest + 1, now);
+	tx.change = change_new(s->newest + 1, now);
 	t->change = NULL;
 	t->revision = 0;
 	t->failed = t->fn(&tx, t->ctx, &t->err) < 0;

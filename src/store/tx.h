@@ -1,0 +1,50 @@
+/*
+ * tx - what a transaction function can do; see store.h.
+ *
+ * A function sees everything that was written before it, durable or not, and
+ * what it has written itself.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/kind.h"
+
+struct record;
+struct tx;
+
+/* NULL when it is not there. */
+const void *tx_get(struct tx *tx, const struct kind *k, const char *id);
+
+/* Write OBJECT, a struct of kind K, whose id and name are set; its revision is
+ * set here.  Fails when its name is taken or it refers to what is not there.
+ * OBJECT is copied. */
+int tx_put(struct tx *tx, const struct kind *k, void *object,
+	   struct err *err) MUST_CHECK;
+
+/* Fails when something refers to it, or it is not there. */
+int tx_delete(struct tx *tx, const struct kind *k, const char *id,
+	      struct err *err) MUST_CHECK;
+
+/* The wall time of this transaction; never earlier than the one before. */
+int64_t tx_time(const struct tx *tx);
+void tx_new_id(struct tx *tx, char id[37]);
+
+/* Memory until the function returns. */
+struct arena *tx_arena(struct tx *tx);
+
+/* Remember that this transaction, which must write something, answers the
+ * request KEY with object ID; and find that again for as long as the log holds
+ * it.  Once a transaction, for a key not yet remembered.  DIGEST is of the
+ * request's body; KEY and DIGEST have 1 to 71 bytes, no space or newline. */
+void tx_remember(struct tx *tx, const char *key, const char *digest,
+		 const struct kind *k, const char *id);
+bool tx_recall(struct tx *tx, const char *key, const char **ret_digest,
+	       struct record *ret);
+
+/* Have ENTRY, a line of JSON, kept in the audit trail with this transaction, if
+ * it writes anything. */
+void tx_audit(struct tx *tx, const char *entry);
