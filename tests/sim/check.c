@@ -66,7 +66,8 @@ static void check_written(struct ask *a)
 		model_broken(model(a),
 			     "%s: told otherwise than written: %.200s",
 			     a->target, a->reply);
-	if (model_count(model(a), a->op) != 1)
+	/* A key is forgotten with the log that holds it. */
+	if (model_count(model(a), a->op) != 1 && !a->world->small_log)
 		model_broken(model(a), "op %ld was done %zu times", a->op,
 			     model_count(model(a), a->op));
 }

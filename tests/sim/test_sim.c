@@ -14,7 +14,7 @@
 #include "test.h"
 #include "world.h"
 
-enum { WATCHERS = 3, STEPS = 160 };
+enum { WATCHERS = 3, STEPS = 300 };
 
 static bool loud;
 
