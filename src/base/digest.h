@@ -10,5 +10,12 @@ void digest_sha1(const void *p, size_t len, unsigned char out[DIGEST_SHA1_LEN]);
 void digest_sha256(const void *p, size_t len,
 		   unsigned char out[DIGEST_SHA256_LEN]);
 
+/* SHA-256 of what comes in pieces; digest_end() frees it. */
+struct digest;
+
+struct digest *digest_new(void);
+void digest_add(struct digest *d, const void *p, size_t len);
+void digest_end(struct digest *d, unsigned char out[DIGEST_SHA256_LEN]);
+
 /* N bytes as 2N lower-case hex digits and a NUL. */
 void digest_hex(const unsigned char *p, size_t n, char *out);
