@@ -271,6 +271,27 @@ struct node *yaml_parse(const char *text, size_t len, struct arena *a,
 	return n;
 }
 
+/* Printable, and no end of a line, in the YAML of any reader. */
+static bool is_printable(uint32_t c)
+{
+	return (c >= ' ' && c < 0x7f) || (c >= 0xa0 && c < 0x2028) ||
+	       (c > 0x2029 && c < 0xd800) ||
+	       (c >= 0xe000 && c < 0xfffe && c != 0xfeff) || c >= 0x10000;
+}
+
+static bool all_printable(const char *s, size_t len)
+{
+	uint32_t c = 0;
+	size_t n;
+
+	for (; len; s += n, len -= n) {
+		n = utf8_take(s, len, &c);
+		if (!n || !is_printable(c))
+			return false;
+	}
+	return true;
+}
+
 /* Anything but the plainest text: what would be read as something else, and
  * what could be, where it stands. */
 static bool needs_quotes(const char *s, size_t len)
@@ -280,8 +301,9 @@ static bool needs_quotes(const char *s, size_t len)
 	struct node *n;
 	bool plain;
 
-	if (strcspn(s, "\t\n#:{}[],&*!|>'\"%@`") != len || s[0] == '-' ||
-	    s[0] == '?' || strncmp(s, "...", 3) == 0)
+	if (!all_printable(s, len) || s[0] == '-' || s[0] == '?' ||
+	    strcspn(s, "#:{}[],&*!|>'\"%@`") != len ||
+	    strncmp(s, "...", 3) == 0)
 		return true;
 	arena_init(&a, 65536);
 	n = yaml_parse(s, len, &a, &err);
@@ -289,14 +311,6 @@ static bool needs_quotes(const char *s, size_t len)
 		strcmp(node_string(n, NULL), s) == 0;
 	arena_release(&a);
 	return !plain;
-}
-
-/* Printable, and no end of a line, in the YAML of any reader. */
-static bool is_printable(uint32_t c)
-{
-	return (c >= ' ' && c < 0x7f) || (c >= 0xa0 && c < 0x2028) ||
-	       (c > 0x2029 && c < 0xd800) ||
-	       (c >= 0xe000 && c < 0xfffe && c != 0xfeff) || c >= 0x10000;
 }
 
 /* In double quotes, which JSON's are but for more that must be escaped. */

@@ -253,6 +253,7 @@ static void odd_characters_are_escaped(void)
 		"\"\xf0\x9f\x98\x80\"",
 		"\"\\u0001\\u001f\\u001b\"",
 		"{\"\xc2\x85\":\"\xe2\x80\xa8\"}",
+		"{\"a\":\"x\xe2\x80\xa8y\",\"b\":\"x\xe2\x80\xa9 y\"}",
 	};
 
 	for (size_t i = 0; i < COUNT_OF(t); i++)
