@@ -58,10 +58,12 @@ struct tls_link {
 
 static int fail(struct err *err, const char *what, const char *file)
 {
-	const char *why = ERR_reason_error_string(ERR_peek_last_error());
+	unsigned long e = ERR_peek_error();
+	const char *why = ERR_SYSTEM_ERROR(e) ? strerror(ERR_GET_REASON(e))
+					      : ERR_reason_error_string(e);
 
 	err_set(err, ERR_INVALID, "TLS: %s %s: %s", what, file,
-		why ? why : strerror(errno));
+		why ? why : "it holds none");
 	ERR_clear_error();
 	return -1;
 }

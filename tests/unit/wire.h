@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <openssl/ssl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ static inline struct wire wire_open(const char *address)
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	setsockopt(w.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(w.fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	setsockopt(w.fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	if (connect(w.fd, (struct sockaddr *)&to, sizeof(to)))
 		printf("# connect: %s\n", strerror(errno));
 	return w;
