@@ -85,10 +85,11 @@ static void check_refused(struct ask *a)
 {
 	struct model *m = model(a);
 
-	if (a->op >= 0 && a->op < OPS_MOST && !a->retry)
-		a->world->refused[a->op] = true;
-	if (a->op >= 0 && !a->retry && model_count(m, a->op))
-		model_broken(m, "op %ld was refused and done", a->op);
+	if (a->op >= 0 && !a->world->retried[a->op % OPS_MOST]) {
+		a->world->refused[a->op % OPS_MOST] = true;
+		if (model_count(m, a->op))
+			model_broken(m, "op %ld was refused and done", a->op);
+	}
 	switch (a->status) {
 	case 404:
 		if (!was_absent(a, a->noun, a->id))
@@ -381,7 +382,8 @@ void check_world(struct world *w)
 				     f->id);
 	}
 	for (long op = 0; op < w->ops && op < OPS_MOST; op++)
-		if (w->refused[op] && model_count(&w->model, op))
+		if (w->refused[op] && !w->retried[op] &&
+		    model_count(&w->model, op))
 			model_broken(&w->model,
 				     "op %ld was refused, and done "
 				     "all the same",

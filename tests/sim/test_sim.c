@@ -105,7 +105,7 @@ static struct ask *begin_retry(struct play *p)
 	a->noun = strcmp(p->last.noun, "project") ? "organization" : "project";
 	a->op = p->last.op;
 	a->retry = true;
-	p->w.refused[a->op % OPS_MOST] = false;
+	p->w.retried[a->op % OPS_MOST] = true;
 	memcpy(a->target, p->last.target, sizeof(a->target));
 	memcpy(a->body, p->last.body, sizeof(a->body));
 	memcpy(a->key, p->last.key, sizeof(a->key));

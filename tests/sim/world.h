@@ -82,6 +82,7 @@ struct world {
 	struct model model;
 	long ops;
 	bool refused[OPS_MOST]; /* ops that were refused for good */
+	bool retried[OPS_MOST]; /* … one try may fail and the next succeed */
 	bool small_log;         /* history is let go of all the time */
 	unsigned crashes;
 };
