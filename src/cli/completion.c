@@ -46,13 +46,15 @@ static void add_flag_names(const struct command_option *o, struct buf *out)
 
 static void bash_options(struct cli *c, const struct page *p, struct buf *out)
 {
-	buf_addf(out, "\t'%s') opts='", p->path);
+	buf_addf(out, "\t('%s') opts='", p->path);
 	add_flag_names(page_options(c, p, NULL), out);
 	buf_adds(out, "' ;;\n");
 }
 
-/* What may follow an option: words, names of things, files. */
-static void bash_value(const struct command_option *o, struct buf *out)
+/* What may follow an option of the command at PATH, or of any when it is "*":
+ * words, names of things, files. */
+static void bash_value(const char *path, const struct command_option *o,
+		       struct buf *out)
 {
 	bool is_file = o->argument && (strcmp(o->argument, "FILE") == 0 ||
 				       strcmp(o->argument, "DIR") == 0);
@@ -60,31 +62,32 @@ static void bash_value(const struct command_option *o, struct buf *out)
 	if (!o->argument || o->flags & OPTION_MAYBE ||
 	    (!o->choices && !o->refers && !is_file))
 		return;
-	buf_addf(out, "\t--%s", o->name);
+	buf_addf(out, "\t(%s' --%s'", path, o->name);
 	if (o->letter)
-		buf_addf(out, "|-%c", o->letter);
-	buf_addc(out, ')');
+		buf_addf(out, "|%s' -%c'", path, o->letter);
+	buf_adds(out, ") ");
 	if (o->refers) {
-		buf_addf(out,
-			 " COMPREPLY=($(compgen -W \"$(_muster_names %s)"
-			 "\" -- \"$cur\"))",
+		buf_addf(out, "_muster_words \"$(_muster_names %s)\"",
 			 o->refers);
 	} else if (o->choices) {
-		buf_adds(out, " COMPREPLY=($(compgen -W '");
+		buf_adds(out, "_muster_words '");
 		for (const char *const *w = o->choices; *w; w++)
 			buf_addf(out, "%s ", *w);
-		buf_adds(out, "' -- \"$cur\"))");
+		buf_addc(out, '\'');
 	} else {
-		buf_adds(out, " COMPREPLY=($(compgen -f -- \"$cur\"))");
+		buf_adds(out, "compopt -o filenames 2>/dev/null; mapfile -t "
+			      "COMPREPLY < <(compgen -f -- \"$cur\")");
 	}
 	buf_adds(out, "; return ;;\n");
 }
 
 static void bash_values(struct cli *c, const struct page *p, struct buf *out)
 {
+	const char *path = arena_printf(&c->arena, "'%s'", p->path);
+
 	for (const struct command_option *o = page_options(c, p, NULL); o->name;
 	     o++)
-		bash_value(o, out);
+		bash_value(path, o, out);
 }
 
 static void bash_children(struct cli *c, struct buf *out)
@@ -97,10 +100,7 @@ static void bash_children(struct cli *c, struct buf *out)
 
 		if (!k)
 			continue;
-		buf_addf(out, "\t%s", p.path);
-		if (p.kind)
-			buf_addf(out, "|%s", p.kind->plural);
-		buf_adds(out, ") subs='");
+		buf_addf(out, "\t(%s) subs='", p.path);
 		for (; k->name; k++)
 			buf_addf(out, "%s ", k->name);
 		buf_adds(out, "' ;;\n");
@@ -111,88 +111,247 @@ static void bash_nouns(struct buf *out)
 {
 	for (const struct kind *const *k = kinds; *k; k++)
 		if (!(*k)->internal)
-			buf_addf(out, "%s|%s|", (*k)->name, (*k)->plural);
+			buf_addf(out, "%s|", (*k)->name);
 }
 
 /* A plural means its noun. */
-static void bash_plurals(struct buf *out)
+static void add_plurals(struct buf *out)
 {
 	for (const struct kind *const *k = kinds; *k; k++)
 		if (!(*k)->internal)
-			buf_addf(out, "\t%s) cmd=%s ;;\n", (*k)->plural,
+			buf_addf(out, "\t(%s) cmd=%s ;;\n", (*k)->plural,
 				 (*k)->name);
 }
 
-static void add_common_flags(struct buf *out)
+/* The common options whose value is no command. */
+static void add_valued(struct buf *out)
 {
-	add_flag_names(cli_options, out);
+	const char *before = "";
+
+	for (const struct command_option *o = cli_options; o->name; o++) {
+		if (!o->argument)
+			continue;
+		buf_addf(out, "%s--%s", before, o->name);
+		if (o->letter)
+			buf_addf(out, "|-%c", o->letter);
+		before = "|";
+	}
 }
 
-void completion_bash(struct cli *c, struct buf *out)
+/* compgen expands what it is given: only plain names may reach it. */
+static void bash_head(struct buf *out)
 {
 	buf_adds(out,
 		 "# bash completion for muster; made by 'muster completion "
 		 "bash'.\n"
 		 "_muster_names() {\n"
 		 "\tmuster \"$1\" list -o name --quiet --timeout 3s "
-		 "2>/dev/null | sed 's,.*/,,'\n"
+		 "2>/dev/null |\n"
+		 "\t\tsed -n 's,^[a-z]*/\\([A-Za-z0-9._-]*\\)$,\\1,p'\n"
+		 "}\n"
+		 "_muster_words() {\n"
+		 "\tCOMPREPLY=($(compgen -W \"$1\" -- \"$cur\"))\n"
 		 "}\n"
 		 "_muster() {\n"
 		 "\tlocal cur=${COMP_WORDS[COMP_CWORD]} "
 		 "prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-		 "\tlocal cmd= sub= subs= opts= i w\n"
+		 "\tlocal cmd= sub= subs= opts= skip= i w\n"
 		 "\tCOMPREPLY=()\n"
 		 "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 		 "\t\tw=${COMP_WORDS[i]}\n"
-		 "\t\tcase $w in -*) continue ;; esac\n"
-		 "\t\tif [[ -z $cmd ]]; then cmd=$w\n"
-		 "\t\telif [[ -z $sub ]]; then sub=$w; fi\n"
-		 "\tdone\n"
-		 "\tcase $prev in\n");
-	each_leaf(c, bash_values, out);
-	for (const struct command_option *o = cli_options; o->name; o++)
-		bash_value(o, out);
+		 "\t\tif [[ -n $skip ]]; then skip=; continue; fi\n"
+		 "\t\tcase $w in\n"
+		 "\t\t(");
+	add_valued(out);
+	buf_adds(out, ") skip=1 ;;\n"
+		      "\t\t(-*) ;;\n"
+		      "\t\t(*) if [[ -z $cmd ]]; then cmd=$w\n"
+		      "\t\telif [[ -z $sub ]]; then sub=$w; fi ;;\n"
+		      "\t\tesac\n"
+		      "\tdone\n"
+		      "\tcase $cmd in\n");
+	add_plurals(out);
 	buf_adds(out, "\tesac\n\tcase $cmd in\n");
-	bash_plurals(out);
-	buf_adds(out, "\tesac\n\tcase $cmd in\n");
-	bash_children(c, out);
-	buf_adds(out, "\tesac\n\tif [[ -n $subs ]]; then\n"
-		      "\t\tcase \"$cmd $sub\" in\n");
-	each_leaf(c, bash_options, out);
-	buf_adds(out, "\t\tesac\n\telse\n\t\tcase $cmd in\n");
-	each_leaf(c, bash_options, out);
-	buf_adds(out, "\t\tesac\n\tfi\n"
-		      "\tif [[ $cur == -* ]]; then\n"
-		      "\t\tCOMPREPLY=($(compgen -W \"$opts ");
-	add_common_flags(out);
-	buf_adds(out, "\" -- \"$cur\"))\n"
-		      "\telif [[ -z $cmd || $cmd == help || $cmd == man ]]; "
-		      "then\n\t\tCOMPREPLY=($(compgen -W '");
+}
+
+static void bash_words(struct cli *c, struct buf *out)
+{
+	buf_adds(out, "\telif [[ -z $cmd || $cmd == help || $cmd == man ]]; "
+		      "then\n\t\t_muster_words '");
 	add_names(c, out);
-	buf_adds(out, "' -- \"$cur\"))\n"
+	buf_adds(out, "'\n"
 		      "\telif [[ $cmd == completion ]]; then\n"
-		      "\t\tCOMPREPLY=($(compgen -W 'bash zsh fish' -- "
-		      "\"$cur\"))\n"
+		      "\t\t_muster_words 'bash zsh fish'\n"
 		      "\telif [[ -n $subs && -z $sub ]]; then\n"
-		      "\t\tCOMPREPLY=($(compgen -W \"$subs\" -- \"$cur\"))\n"
-		      "\telse\n\t\tcase $cmd in\n\t\t");
+		      "\t\t_muster_words \"$subs\"\n"
+		      "\telse\n\t\tcase $cmd in\n\t\t(");
 	bash_nouns(out);
 	buf_adds(out, "context)\n\t\t\tcase $sub in "
-		      "get|update|delete|watch|use)\n"
-		      "\t\t\t\tCOMPREPLY=($(compgen -W "
-		      "\"$(_muster_names \"$cmd\")\" -- \"$cur\")) ;;\n"
+		      "(get|update|delete|watch|use)\n"
+		      "\t\t\t\t_muster_words \"$(_muster_names \"$cmd\")\" "
+		      ";;\n"
 		      "\t\t\tesac ;;\n\t\tesac\n\tfi\n}\n"
 		      "complete -F _muster muster\n");
 }
 
-/* zsh runs bash's script; it has the adapter built in. */
+void completion_bash(struct cli *c, struct buf *out)
+{
+	bash_head(out);
+	bash_children(c, out);
+	buf_adds(out, "\tesac\n\tw=$cmd\n"
+		      "\t[[ -n $subs ]] && w=\"$cmd $sub\"\n"
+		      "\tcase \"$w $prev\" in\n");
+	each_leaf(c, bash_values, out);
+	for (const struct command_option *o = cli_options; o->name; o++)
+		bash_value("*", o, out);
+	buf_adds(out, "\tesac\n\tcase $w in\n");
+	each_leaf(c, bash_options, out);
+	buf_adds(out, "\tesac\n"
+		      "\tif [[ $cur == -* ]]; then\n"
+		      "\t\t_muster_words \"$opts ");
+	add_flag_names(cli_options, out);
+	buf_adds(out, "\"\n");
+	bash_words(c, out);
+}
+
+/* TEXT within zsh's single quotes, as a part of an _arguments spec. */
+static void add_spec_text(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			buf_adds(out, "'\\''");
+		else if (strchr("[]:\\", *text))
+			buf_addf(out, "\\%c", *text);
+		else
+			buf_addc(out, *text);
+	}
+}
+
+static void zsh_value(const struct command_option *o, struct buf *out)
+{
+	if (!o->argument)
+		return;
+	buf_adds(out, o->flags & OPTION_MAYBE ? "::" : ":");
+	add_spec_text(out, o->argument);
+	buf_addc(out, ':');
+	if (o->refers)
+		buf_addf(out, "{_muster_names %s}", o->refers);
+	else if (strcmp(o->argument, "FILE") == 0)
+		buf_adds(out, "_files");
+	else if (strcmp(o->argument, "DIR") == 0)
+		buf_adds(out, "_files -/");
+	for (const char *const *w = o->choices; w && *w; w++)
+		buf_addf(out, "%s%s%s", w == o->choices ? "(" : " ", *w,
+			 w[1] ? "" : ")");
+}
+
+static void zsh_option(const struct command_option *o, struct buf *out)
+{
+	const char *many = o->flags & OPTION_MANY ? "*" : "";
+
+	buf_addf(out, "\t\t'%s--%s%s[", many, o->name,
+		 !o->argument              ? ""
+		 : o->flags & OPTION_MAYBE ? "=-"
+					   : "=");
+	add_spec_text(out, o->doc);
+	buf_addc(out, ']');
+	zsh_value(o, out);
+	buf_adds(out, "'\n");
+	if (!o->letter)
+		return;
+	buf_addf(out, "\t\t'%s-%c[", many, o->letter);
+	add_spec_text(out, o->doc);
+	buf_addc(out, ']');
+	zsh_value(o, out);
+	buf_adds(out, "'\n");
+}
+
+static void zsh_leaf(struct cli *c, const struct page *p, struct buf *out)
+{
+	const struct command_option *o = page_options(c, p, NULL);
+
+	if (!o->name)
+		return;
+	buf_addf(out, "\t('%s'%s) opts+=(\n", p->path,
+		 strchr(p->path, ' ') ? "" : "' '*");
+	for (; o->name; o++)
+		zsh_option(o, out);
+	buf_adds(out, "\t) ;;\n");
+}
+
+static void zsh_word(struct cli *c, const struct page *p, struct buf *out)
+{
+	buf_addf(out, " '%s:", p->command->name);
+	add_spec_text(out, page_text(c, p, p->command->summary));
+	buf_addc(out, '\'');
+}
+
+static void zsh_words(struct cli *c, struct buf *out)
+{
+	struct page p;
+	size_t i = 0;
+
+	buf_adds(out, "_muster_commands() {\n\tlocal -a all=(");
+	while (page_next(c, &i, &p))
+		zsh_word(c, &p, out);
+	buf_adds(out, ")\n\t_describe command all\n}\n"
+		      "_muster_second() {\n\tlocal -a all\n\tcase $cmd in\n");
+	for (i = 0; page_next(c, &i, &p);) {
+		const struct command *k = p.command->children;
+
+		if (!k)
+			continue;
+		buf_addf(out, "\t(%s) all=(", p.path);
+		for (; k->name; k++) {
+			struct page below = page_child(c, &p, k);
+
+			zsh_word(c, &below, out);
+		}
+		buf_adds(out, ") ;;\n");
+	}
+	buf_adds(out, "\t(completion) all=(bash zsh fish) ;;\n"
+		      "\t(help|man) _muster_commands; return ;;\n"
+		      "\t(*) _files; return ;;\n"
+		      "\tesac\n\t_describe command all\n}\n");
+}
+
 void completion_zsh(struct cli *c, struct buf *out)
 {
 	buf_adds(out, "#compdef muster\n"
-		      "# zsh completion for muster; made by 'muster "
-		      "completion zsh'.\n"
-		      "autoload -U +X bashcompinit && bashcompinit\n");
-	completion_bash(c, out);
+		      "# zsh completion for muster; made by 'muster completion "
+		      "zsh'.\n"
+		      "_muster_names() {\n"
+		      "\tlocal -a names\n"
+		      "\tnames=(${(f)\"$(muster $1 list -o name --quiet "
+		      "--timeout 3s 2>/dev/null)\"})\n"
+		      "\tcompadd -- ${names##*/}\n}\n");
+	zsh_words(c, out);
+	buf_adds(out, "_muster_rest() {\n\tcase $sub in\n"
+		      "\t(get|update|delete|watch|use) _muster_names $cmd ;;\n"
+		      "\tesac\n}\n"
+		      "_muster() {\n"
+		      "\tlocal cmd= sub= skip= w\n"
+		      "\tlocal -a opts\n"
+		      "\tfor w in ${words[2,CURRENT-1]}; do\n"
+		      "\t\tif [[ -n $skip ]]; then skip=; continue; fi\n"
+		      "\t\tcase $w in\n\t\t(");
+	add_valued(out);
+	buf_adds(out, ") skip=1 ;;\n"
+		      "\t\t(-*) ;;\n"
+		      "\t\t(*) if [[ -z $cmd ]]; then cmd=$w\n"
+		      "\t\telif [[ -z $sub ]]; then sub=$w; fi ;;\n"
+		      "\t\tesac\n\tdone\n\tcase $cmd in\n");
+	add_plurals(out);
+	buf_adds(out, "\tesac\n\topts=(\n");
+	for (const struct command_option *o = cli_options; o->name; o++)
+		zsh_option(o, out);
+	buf_adds(out, "\t)\n\tcase \"$cmd $sub\" in\n");
+	each_leaf(c, zsh_leaf, out);
+	buf_adds(out, "\tesac\n\t_arguments -S $opts "
+		      "'1: :_muster_commands' '2: :_muster_second' "
+		      "'*: :_muster_rest'\n}\n"
+		      "if [[ $funcstack[1] == _muster ]]; then _muster \"$@\"; "
+		      "else compdef _muster muster; fi\n");
 }
 
 /* TEXT within fish's single quotes. */
