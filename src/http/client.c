@@ -42,8 +42,8 @@ int client_new(const struct client_conf *conf, struct client **out,
 	size_t len = conf->server ? strlen(conf->server) : 0;
 	struct client *c;
 
-	if (!len || (strncasecmp(conf->server, "http://", 7) &&
-		     strncasecmp(conf->server, "https://", 8)))
+	if (!len || (strncasecmp(conf->server, "http://", 7) != 0 &&
+		     strncasecmp(conf->server, "https://", 8) != 0))
 		return err_set(err, ERR_INVALID,
 			       "the server \"%s\" is not http:// or https://",
 			       len ? conf->server : "");
@@ -81,7 +81,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 	size_t len = size * n, at = sizeof(name) - 1;
 	char *id = r->result->request_id;
 
-	if (len <= at || strncasecmp(line, name, at))
+	if (len <= at || strncasecmp(line, name, at) != 0)
 		return len;
 	while (at < len && isspace((unsigned char)line[at]))
 		at++;

@@ -73,13 +73,13 @@ static void note(struct walk *w, const char *name, size_t len,
 			w->request_id = value;
 		break;
 	case 14:
-		if (strcasecmp(name, "content-length"))
+		if (strcasecmp(name, "content-length") != 0)
 			break;
 		w->lengths++;
 		w->length = value;
 		break;
 	case 17:
-		if (strcasecmp(name, "transfer-encoding"))
+		if (strcasecmp(name, "transfer-encoding") != 0)
 			break;
 		w->encodings++;
 		w->chunked = !strcasecmp(value, "chunked");
@@ -172,7 +172,7 @@ int guard_check(const struct request *r, struct MHD_Connection *mhd,
 		return 400;
 	ret_facts->request_id = w.request_id;
 	ret_facts->length = w.length ? parse_length(w.length) : 0;
-	if (w.expect && strcasecmp(w.expect, "100-continue")) {
+	if (w.expect && strcasecmp(w.expect, "100-continue") != 0) {
 		*ret_why = "only 100-continue can be expected";
 		return 417;
 	}

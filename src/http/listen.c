@@ -52,25 +52,27 @@ static const char *split(const char *text, char *host, size_t room)
 static int bind_to(struct server *s, const struct addrinfo *where,
 		   struct err *err)
 {
-	auto_close int fd =
-		socket(where->ai_family,
-		       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(where->ai_family,
+			SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s", strerror(errno));
 	set_option(fd, SOL_SOCKET, SO_REUSEADDR);
 	/* Accepted sockets inherit it. */
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY);
-	if (bind(fd, where->ai_addr, where->ai_addrlen) || listen(fd, BACKLOG))
-		return err_set(err, ERR_UNAVAILABLE, "%s", strerror(errno));
+	if (bind(fd, where->ai_addr, where->ai_addrlen) ||
+	    listen(fd, BACKLOG)) {
+		err_set(err, ERR_UNAVAILABLE, "%s", strerror(errno));
+		close(fd);
+		return -1;
+	}
 	s->listen_fd = fd;
-	fd = -1;
 	return 0;
 }
 
 static void name_address(struct server *s)
 {
-	struct sockaddr_storage at;
+	struct sockaddr_storage at = {0};
 	socklen_t len = sizeof(at);
 	char host[INET6_ADDRSTRLEN], port[8];
 

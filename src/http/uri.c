@@ -118,7 +118,7 @@ static int decode(const char *from, size_t len, struct arena *a,
 static int add_segment(struct uri *u, const char *from, size_t len,
 		       struct arena *a, struct err *err)
 {
-	const char *text;
+	const char *text = "";
 
 	if (u->n_segments == URI_SEGMENTS_MOST)
 		return bad(err, "has too many segments");
@@ -170,7 +170,6 @@ static int read_pair(const char *from, size_t len, struct arena *a,
 	const char *equals = memchr(from, '=', len);
 	size_t name_len = equals ? (size_t)(equals - from) : len;
 
-	ret->value = "";
 	if (decode(from, name_len, a, &ret->name, err))
 		return -1;
 	if (!*ret->name)
@@ -187,7 +186,7 @@ static int parse_query(const char *p, const char *const *repeatable,
 		return 0;
 	for (;; p++) {
 		size_t len = strcspn(p, "&");
-		struct uri_pair pair;
+		struct uri_pair pair = {"", ""};
 
 		if (u->n_query == URI_QUERY_MOST)
 			return bad(err, "has too many query words");

@@ -242,12 +242,12 @@ static int check(struct exchange *x, struct err *err)
 	if (x->ops != &answer_ops)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "this server has no WebSockets");
-	if (strcmp(x->method, "GET") ||
+	if (strcmp(x->method, "GET") != 0 ||
 	    !has_word(exchange_header(x, "Upgrade"), "websocket") ||
 	    !has_word(exchange_header(x, "Connection"), "upgrade"))
 		return err_set(err, ERR_INVALID,
 			       "this is a WebSocket; ask for an upgrade");
-	if (!version || strcmp(version, "13"))
+	if (!version || strcmp(version, "13") != 0)
 		return err_set(err, ERR_INVALID,
 			       "only version 13 of WebSocket is spoken here");
 	if (!key || strlen(key) != KEY_LEN ||

@@ -136,8 +136,10 @@ void loop_add_hook(struct loop *l, void (*fn)(void *ctx), void *ctx)
 
 void loop_remove_hook(struct loop *l, void (*fn)(void *ctx), void *ctx)
 {
+	const struct hook old = {fn, ctx};
+
 	for (size_t i = 0; i < HOOKS_MOST; i++)
-		if (l->hooks[i].fn == fn && l->hooks[i].ctx == ctx)
+		if (l->hooks[i].fn == old.fn && l->hooks[i].ctx == old.ctx)
 			l->hooks[i] = (struct hook){0};
 }
 

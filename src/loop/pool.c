@@ -19,13 +19,12 @@ struct pool {
 static void *work(void *ctx)
 {
 	struct pool *p = ctx;
-	struct list *link;
 
 	pthread_mutex_lock(&p->mutex);
 	for (;;) {
+		struct list *link = list_pop(&p->jobs);
 		struct job *j;
 
-		link = list_pop(&p->jobs);
 		if (!link && p->closing)
 			break;
 		if (!link) {

@@ -59,14 +59,14 @@ static inline struct reply_read reply_head(struct wire *w)
 {
 	struct reply_read r = {.head = BUF_INIT(64 << 10),
 			       .body = BUF_INIT(64 << 20)};
-	size_t len;
+	const char *end;
 
 	if (!wire_await(w, "\r\n\r\n"))
 		return r;
-	len = (size_t)(strstr(w->in.data, "\r\n\r\n") + 4 - w->in.data);
-	buf_add(&r.head, w->in.data, len);
-	buf_eat(&w->in, len);
-	r.status = (int)strtol(r.head.data + 9, NULL, 10);
+	end = strstr(buf_str(&w->in), "\r\n\r\n") + 4;
+	buf_add(&r.head, w->in.data, (size_t)(end - w->in.data));
+	buf_eat(&w->in, r.head.len);
+	r.status = (int)strtol(buf_str(&r.head) + 9, NULL, 10);
 	return r;
 }
 

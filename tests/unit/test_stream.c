@@ -18,7 +18,7 @@ static struct wire open_stream(struct serving *s)
 	wire_puts(&w, "GET /stream HTTP/1.1\r\n" HOST "\r\n");
 	r = reply_head(&w);
 	CHECK(r.status == 200);
-	CHECK(strstr(r.head.data, "text/event-stream") != NULL);
+	CHECK(strstr(buf_str(&r.head), "text/event-stream") != NULL);
 	reply_release(&r);
 	CHECK(reaches(&seen.live, 1));
 	return w;
