@@ -107,9 +107,8 @@ static ssize_t on_send(wslay_event_context_ptr ctx, const uint8_t *bytes,
 		       size_t len, int flags, void *data)
 {
 	struct websocket *w = data;
-	ssize_t n =
-		send(w->fd, bytes, len,
-		     MSG_NOSIGNAL | (flags & WSLAY_MSG_MORE ? MSG_MORE : 0));
+	int more = (flags & WSLAY_MSG_MORE) != 0 ? MSG_MORE : 0;
+	ssize_t n = send(w->fd, bytes, len, MSG_NOSIGNAL | more);
 
 	if (n >= 0)
 		return n;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <time.h>
 
 #include "replies.h"
 #include "serving.h"

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "http/server.h"
 #include "loop/loop.h"

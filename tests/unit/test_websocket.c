@@ -405,13 +405,13 @@ static void a_silent_client_is_given_up(void)
 static void a_stop_says_goodbye(void)
 {
 	struct serving s = {.grace_ms = 10000};
-	struct wire polite, gone, deaf;
+	struct wire polite, left, deaf;
 
 	begin(&s);
 	polite = dial(&s);
-	gone = dial(&s);
+	left = dial(&s);
 	deaf = dial(&s);
-	wire_close(&gone);
+	wire_close(&left);
 	CHECK(reaches(&closed, 1));
 	serving_do(&s, serving_begin_stop);
 	expect_close(&polite, 1001);
