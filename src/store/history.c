@@ -208,8 +208,6 @@ static void expire_oldest(struct store *s)
 	h->n--;
 	c->in_log = false;
 	memo_drop(s, c);
-	free(c->audit);
-	c->audit = NULL;
 	for (size_t i = 0; i < c->n; i++)
 		if (c->versions[i]->older)
 			h->bytes -= version_bytes(c->versions[i]->older);

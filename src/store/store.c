@@ -288,8 +288,14 @@ static void finish_batch(struct store *s)
 	s->durable += s->batch.n;
 	finish_trims(s);
 	list_init(&done);
-	while ((l = list_pop(&s->flying)))
+	while ((l = list_pop(&s->flying))) {
+		struct change *c = CONTAINER_OF(l, struct txn, link)->change;
+
+		/* The trail has it now; nobody asks memory for it. */
+		free(c->audit);
+		c->audit = NULL;
 		list_add(&done, l);
+	}
 	if (s->batch.n)
 		wake_watchers(s);
 	while ((l = list_pop(&done)))
