@@ -47,6 +47,7 @@ enum {
 	FIELD_COLUMN = 1 << 5,    /* in the CLI's table */
 	FIELD_WIDE = 1 << 6,      /* in the CLI's wide table */
 	FIELD_STATE = 1 << 7,     /* the state that ?wait= waits for */
+	FIELD_WEAK = 1 << 9,      /* taken out when what it names is deleted */
 	FIELD_ALWAYS = 1 << 8,    /* written even when empty */
 };
 

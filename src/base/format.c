@@ -74,6 +74,41 @@ static bool check_word(const char *s, size_t len)
 	return true;
 }
 
+/* One @, something on each side, nothing that could be read as another
+ * address; whether it exists only its owner knows. */
+static bool check_email(const char *s, size_t len)
+{
+	const char *at = memchr(s, '@', len);
+
+	if (!at || at == s || at + 1 == s + len || len > 254)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (&s[i] == at)
+			continue;
+		if (!is_alnum(s[i]) && !memchr("._%+-", s[i], 5))
+			return false;
+	}
+	return true;
+}
+
+static bool is_part(const char *s, size_t len)
+{
+	if (len == 1 && s[0] == '*')
+		return true;
+	for (size_t i = 0; i < len; i++)
+		if (s[i] < 'a' || s[i] > 'z')
+			return false;
+	return len > 0 && len <= 32;
+}
+
+static bool check_permission(const char *s, size_t len)
+{
+	const char *colon = memchr(s, ':', len);
+	size_t noun = colon ? (size_t)(colon - s) : 0;
+
+	return colon && is_part(s, noun) && is_part(colon + 1, len - noun - 1);
+}
+
 const struct format format_name = {
 	NULL, "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
 	"must be 1 to 63 of a-z, 0-9 and '-', with no '-' at either end",
@@ -101,3 +136,12 @@ const struct format format_base64 = {
 const struct format format_word = {
 	NULL, "^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$",
 	"must be 1 to 128 of letters, digits and ._:-", check_word};
+
+const struct format format_email = {"email",
+				    "^[A-Za-z0-9._%+-]+@[A-Za-z0-9._%+-]+$",
+				    "must be an e-mail address", check_email};
+
+const struct format format_permission = {
+	NULL, "^([*]|[a-z]{1,32}):([*]|[a-z]{1,32})$",
+	"must be noun:verb, like projects:read; either may be *",
+	check_permission};

@@ -22,3 +22,5 @@ extern const struct format format_tag;  /* a tag's key */
 extern const struct format format_text; /* a line of text for people */
 extern const struct format format_base64;
 extern const struct format format_word; /* letters: "instances:read" */
+extern const struct format format_email;
+extern const struct format format_permission; /* "projects:read", "*:read" */

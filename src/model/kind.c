@@ -3,9 +3,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "model/group.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/role.h"
+#include "model/serviceaccount.h"
 #include "model/token.h"
+#include "model/user.h"
 
 #define AT(member) offsetof(struct meta, member)
 
@@ -36,10 +40,8 @@ const struct field meta_fields[] = {
 };
 
 const struct kind *const kinds[] = {
-	&organization_kind,
-	&project_kind,
-	&token_kind,
-	NULL,
+	&organization_kind, &project_kind, &user_kind,  &serviceaccount_kind,
+	&role_kind,         &group_kind,   &token_kind, NULL,
 };
 
 const struct kind *kind_find(const char *name)

@@ -1,10 +1,27 @@
 #include "model/token.h"
 
+#define AT(member) offsetof(struct token, member)
+
 static const struct field fields[] = {
 	META_FIELDS,
-	{"digest", FIELD_STRING,
-	 FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_SECRET | FIELD_INDEX,
-	 offsetof(struct token, digest), "SHA-256 of the token, in hex."},
+	{"organizationId", FIELD_STRING,
+	 FIELD_IMMUTABLE | FIELD_INDEX | FIELD_COLUMN, AT(organization_id),
+	 "The organization of its owner, and the only one it works in.",
+	 &format_uuid, .refers = "organization"},
+	{"projectId", FIELD_STRING, FIELD_IMMUTABLE | FIELD_INDEX,
+	 AT(project_id), "When set, it works in this project only.",
+	 &format_uuid, .refers = "project"},
+	{"userId", FIELD_STRING, FIELD_IMMUTABLE | FIELD_INDEX, AT(user_id),
+	 "Whose it is, when a user's.", &format_uuid, .refers = "user"},
+	{"serviceAccountId", FIELD_STRING, FIELD_IMMUTABLE | FIELD_INDEX,
+	 AT(service_account_id), "Whose it is, when a service account's.",
+	 &format_uuid, .refers = "serviceaccount"},
+	{"digest", FIELD_STRING, FIELD_READ_ONLY | FIELD_SECRET | FIELD_INDEX,
+	 AT(digest), "SHA-256 of the token, in hex."},
+	{"expiresAt", FIELD_TIME, FIELD_COLUMN, AT(expires_at),
+	 "When it stops working; absent: never."},
+	{"lastUsedAt", FIELD_TIME, FIELD_READ_ONLY | FIELD_COLUMN,
+	 AT(last_used_at), "When it was last used, to the hour."},
 	{0},
 };
 
@@ -12,9 +29,10 @@ const struct kind token_kind = {
 	.name = "token",
 	.plural = "tokens",
 	.title = "Token",
-	.doc = "What a caller proves itself with; only its hash is kept.",
-	.internal = true,
+	.doc = "What a caller proves itself with.  It is shown once, when it "
+	       "is made.",
 	.size = sizeof(struct token),
 	.fields = fields,
+	.unique_within = "serviceAccountId",
 	.version = 1,
 };

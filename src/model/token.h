@@ -4,8 +4,12 @@
 #include "model/kind.h"
 
 struct token {
-	struct meta meta;   /* first, as in every noun */
+	struct meta meta;                         /* first, as in every noun */
+	const char *organization_id, *project_id; /* where it may be used */
+	const char *user_id, *service_account_id; /* whose it is: one of them */
 	const char *digest; /* SHA-256 of the token, in hex */
+	int64_t expires_at; /* 0: never */
+	int64_t last_used_at;
 };
 
 extern const struct kind token_kind;
