@@ -262,6 +262,19 @@ static void add_notes(const struct failure *p, const struct failure_view *v,
 	buf_release(&safe);
 }
 
+/* The server's sentence, unless it says what the first violation says. */
+static const char *headline(const struct failure *p)
+{
+	const char *detail = p->detail ? p->detail : p->err.msg;
+	const struct node *first =
+		p->violations ? node_at(p->violations, 0) : NULL;
+	const char *message = first ? node_text(first, "message") : NULL;
+
+	if (message && *message && strstr(detail, message))
+		return "the request is not valid";
+	return detail;
+}
+
 void failure_write(const struct failure *p, const struct failure_view *v,
 		   struct buf *out)
 {
@@ -269,7 +282,7 @@ void failure_write(const struct failure *p, const struct failure_view *v,
 	buf_addc(out, ' ');
 	if (v->what)
 		buf_addf(out, "cannot %s: ", v->what);
-	add_safe(out, p->detail ? p->detail : p->err.msg);
+	add_safe(out, headline(p));
 	buf_addc(out, '\n');
 	for (size_t i = 0; p->violations && i < node_count(p->violations); i++)
 		add_violation(node_at(p->violations, i), v, out);

@@ -30,11 +30,12 @@ static struct node *string(const struct value *v, const char *text)
 
 static struct node *time_value(const struct value *v, const char *text)
 {
-	char formatted[CLOCK_TEXT_LEN + 1];
 	int64_t at;
 	uint64_t ahead;
 
 	if (text[0] == '+' && text_duration(text + 1, &ahead) == 0) {
+		char formatted[CLOCK_TEXT_LEN + 1];
+
 		clock_format(v->world->now + (int64_t)ahead, formatted);
 		return string(v, formatted);
 	}

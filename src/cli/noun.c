@@ -6,7 +6,6 @@
 #include "base/field_ops.h"
 #include "base/uuid.h"
 #include "cli/page.h"
-#include "cli/resolve.h"
 #include "cli/text.h"
 #include "http/uri.h"
 #include "model/kind.h"
@@ -160,6 +159,7 @@ static int resolve(void *ctx, const char *kind, const char *text,
 	struct verb *v = ctx;
 	const struct kind *k = kind_find(kind);
 	struct buf query = BUF_INIT(4096);
+	struct resolved found;
 	int rc;
 
 	if (!k) {
@@ -168,8 +168,9 @@ static int resolve(void *ctx, const char *kind, const char *text,
 	}
 	rc = uuid_valid(text, strlen(text)) ? 0 : narrow(v, k, &query, p);
 	if (rc == 0)
-		rc = resolve_id(v->cli, k, text, buf_str(&query), ret_id, NULL,
-				p);
+		rc = resolve_id(v->cli, k, text, buf_str(&query), &found, p);
+	if (rc == 0)
+		*ret_id = found.id;
 	buf_release(&query);
 	return rc;
 }
@@ -215,8 +216,8 @@ static int narrow(struct verb *v, const struct kind *k, struct buf *query,
 	return 0;
 }
 
-int noun_resolve(struct verb *v, const char *text, const char **ret_id,
-		 struct node **ret_doc, struct failure *p)
+int noun_resolve(struct verb *v, const char *text, struct resolved *ret,
+		 struct failure *p)
 {
 	struct buf query = BUF_INIT(4096);
 	int rc = 0;
@@ -224,8 +225,7 @@ int noun_resolve(struct verb *v, const char *text, const char **ret_id,
 	if (!uuid_valid(text, strlen(text)))
 		rc = narrow(v, v->kind, &query, p);
 	if (rc == 0)
-		rc = resolve_id(v->cli, v->kind, text, buf_str(&query), ret_id,
-				ret_doc, p);
+		rc = resolve_id(v->cli, v->kind, text, buf_str(&query), ret, p);
 	buf_release(&query);
 	return rc;
 }

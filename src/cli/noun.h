@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/flags.h"
+#include "cli/resolve.h"
 
 extern const struct command noun_verbs[];
 
@@ -26,11 +27,10 @@ int noun_begin(struct verb *v, struct cli *c, int argc, char **argv) MUST_CHECK;
 /* Say what went wrong; returns the exit status. */
 int noun_fail(const struct verb *v, const struct failure *p);
 
-/* The id of what is called TEXT (a name or an id), narrowed by the flags that
- * were given; its document in *RET_DOC (may be NULL) when it was read on the
- * way, else NULL there. */
-int noun_resolve(struct verb *v, const char *text, const char **ret_id,
-		 struct node **ret_doc, struct failure *p) MUST_CHECK;
+/* What is called TEXT (a name or an id), narrowed by the flags that were
+ * given. */
+int noun_resolve(struct verb *v, const char *text, struct resolved *ret,
+		 struct failure *p) MUST_CHECK;
 
 /* The verbs' functions, a file each or two. */
 int noun_list(struct cli *c, int argc, char **argv);

@@ -10,7 +10,7 @@ int noun_list(struct cli *c, int argc, char **argv)
 {
 	struct failure p = {0};
 	struct buf query = BUF_INIT(65536);
-	struct node *items;
+	struct node *items = NULL;
 	const char *limit;
 	int64_t most = 0;
 	struct verb v;
@@ -38,16 +38,17 @@ static int get_one(struct verb *v, const char *text, struct node **ret,
 		   struct failure *p)
 {
 	struct cli *c = v->cli;
-	const char *id;
+	struct resolved found;
+	const char *target;
 
-	if (noun_resolve(v, text, &id, ret, p) < 0)
+	if (noun_resolve(v, text, &found, p) < 0)
 		return -1;
+	*ret = found.doc;
 	if (*ret)
 		return 0;
-	if (request_get(
-		    c,
-		    arena_printf(&c->arena, "/v1/%s/%s", v->kind->plural, id),
-		    ret, p) < 0)
+	target =
+		arena_printf(&c->arena, "/v1/%s/%s", v->kind->plural, found.id);
+	if (request_get(c, target, ret, p) < 0)
 		return -1;
 	if (!*ret)
 		return err_set(&p->err, ERR_INTERNAL,

@@ -130,11 +130,12 @@ static struct node *put_over(struct arena *a, struct node *document,
 			     const struct node *patch)
 {
 	struct node_walk w = node_walk(patch);
-	struct node *n, *old;
+	struct node *n;
 	const char *key;
 
 	while ((n = node_walk_next(&w, &key))) {
-		old = node_get(document, key);
+		struct node *old = node_get(document, key);
+
 		if (old && node_type(old) == NODE_OBJECT &&
 		    node_type(n) == NODE_OBJECT)
 			n = put_over(a, old, n);
@@ -188,7 +189,8 @@ int noun_update(struct cli *c, int argc, char **argv)
 	struct request r = {0};
 	struct node *document, *patch;
 	struct failure p = {0};
-	const char *text, *id;
+	struct resolved found;
+	const char *text;
 	struct verb v;
 
 	if (noun_begin(&v, c, argc, argv) < 0 ||
@@ -203,9 +205,9 @@ int noun_update(struct cli *c, int argc, char **argv)
 				 v.kind->name);
 	if (update_request(&v, document, patch, &r) < 0)
 		return EXIT_USAGE;
-	if (noun_resolve(&v, text, &id, NULL, &p) < 0)
+	if (noun_resolve(&v, text, &found, &p) < 0)
 		return noun_fail(&v, &p);
-	r.target = target_of(&v, id);
+	r.target = target_of(&v, found.id);
 	return carry_out(&v, &r, "Updated");
 }
 
@@ -253,11 +255,11 @@ static int delete_one(struct verb *v, const char *text)
 	};
 	struct node *reply = NULL;
 	struct failure p = {0};
-	const char *id;
+	struct resolved found;
 
-	if (noun_resolve(v, text, &id, NULL, &p) < 0)
+	if (noun_resolve(v, text, &found, &p) < 0)
 		return noun_fail(v, &p);
-	r.target = target_of(v, id);
+	r.target = target_of(v, found.id);
 	if (request_send(c, &r, &reply, &p) < 0)
 		return noun_fail(v, &p);
 	if (args_has(&v->args, "plan")) {
@@ -266,13 +268,13 @@ static int delete_one(struct verb *v, const char *text)
 		return EXIT_OK;
 	}
 	if (args_has(&v->args, "wait")) {
-		struct request_wait wait = {v->kind, id, "deleted", NULL};
+		struct request_wait wait = {v->kind, found.id, "deleted", NULL};
 		struct node *gone;
 
 		if (request_wait(c, &wait, &gone, &p) < 0)
 			return noun_fail(v, &p);
 	}
-	say_deleted(v, text, id, reply);
+	say_deleted(v, text, found.id, reply);
 	return EXIT_OK;
 }
 

@@ -298,13 +298,14 @@ static void add_detail(struct details *d, const struct field *f,
 	struct cli *c = d->cli;
 	struct buf b = BUF_INIT((size_t)16 << 20);
 	enum tone tone = TONE_PLAIN;
-	const char *text, *name;
+	const char *text;
 	int64_t at;
 
 	add_value(c, f, n, &b);
 	text = arena_strdup(&c->arena, buf_str(&b));
 	if (f && f->refers && node_type(n) == NODE_STRING) {
-		name = resolve_name(c, text);
+		const char *name = resolve_name(c, text);
+
 		if (strcmp(name, text) != 0)
 			buf_addf(&b, " (%s)", name);
 	} else if (time_of(f, n, &at)) {
@@ -423,17 +424,34 @@ void output_done(struct cli *c, const struct kind *k, const struct node *doc,
 	cli_print(c, &b);
 }
 
+/* What a plan says besides its action. */
+static struct node *rest_of_plan(struct cli *c, const struct node *plan)
+{
+	struct node *rest = node_new_object(&c->arena), *n;
+	struct node_walk w = node_walk(plan);
+	const char *key;
+
+	while ((n = node_walk_next(&w, &key)))
+		if (strcmp(key, "action") != 0 && strcmp(key, "kind") != 0)
+			node_set(&c->arena, rest, key, n);
+	return rest;
+}
+
 void output_plan(struct cli *c, const struct kind *k, const struct node *reply)
 {
 	const struct node *plan = node_get(reply, "plan");
 	const struct node *object = node_get(reply, "object");
-	const char *action = plan ? node_text(plan, "action") : NULL;
+	const char *action;
 	struct buf b = BUF_INIT(65536);
 
-	if (c->output == OUTPUT_JSON || c->output == OUTPUT_YAML || !plan) {
+	if (c->output == OUTPUT_JSON || c->output == OUTPUT_YAML || !plan ||
+	    node_type(plan) != NODE_OBJECT) {
 		output_document(c, reply, c->output == OUTPUT_YAML);
 		return;
 	}
+	action = node_text(plan, "action");
+	if (action && strcmp(action, "none") == 0)
+		action = "nothing to change in";
 	table_add_toned(&b, &c->style, TONE_BUSY, "Plan:");
 	buf_addf(&b, " %s %s", action ? text_safe(&c->arena, action) : "change",
 		 k->name);
@@ -441,7 +459,6 @@ void output_plan(struct cli *c, const struct kind *k, const struct node *reply)
 		buf_addf(&b, " %s", text_safe(&c->arena, name_of(object)));
 	buf_addc(&b, '\n');
 	cli_print(c, &b);
-	if (node_type(plan) == NODE_OBJECT && node_count(plan) > 1)
-		print_details(c, NULL, plan);
+	print_details(c, NULL, rest_of_plan(c, plan));
 	cli_say(c, "Nothing was changed.");
 }

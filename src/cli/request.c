@@ -20,11 +20,11 @@
 #define PAGE_MOST      500
 #define POLL_MS        25000 /* one long poll, well within a call */
 
-static int connect_client(struct cli *c, struct failure *p)
+static int connect_client(struct cli *c, struct client **ret, struct failure *p)
 {
 	struct client_conf conf;
 
-	if (c->client)
+	if (*ret)
 		return 0;
 	if (cli_target(c, p) < 0)
 		return -1;
@@ -37,7 +37,7 @@ static int connect_client(struct cli *c, struct failure *p)
 				      : CALL_MS,
 		.agent = "muster/" MUSTER_VERSION,
 	};
-	return client_new(&conf, &c->client, &p->err);
+	return client_new(&conf, ret, &p->err);
 }
 
 void request_back_off(const struct cli *c, unsigned n)
@@ -103,7 +103,7 @@ static int send_call(struct cli *c, struct client_call *call, struct node **ret,
 	char key[UUID_LEN + 1];
 	int rc;
 
-	if (connect_client(c, p) < 0)
+	if (connect_client(c, &c->client, p) < 0)
 		return -1;
 	if (strcmp(call->method, "POST") == 0) {
 		uuid_v7(clock_wall(c->clock), c->random, key);
@@ -262,18 +262,28 @@ int request_wait(struct cli *c, const struct request_wait *w, struct node **ret,
 }
 
 int request_stream(struct cli *c, const char *target, const char *after,
-		   bool (*data)(void *ctx, const char *bytes, size_t len),
-		   void *ctx, struct failure *p)
+		   const struct request_sink *sink, struct failure *p)
 {
 	struct client_call call = {
 		.method = "GET",
 		.target = as_query(c, target),
 		.accept = "text/event-stream",
 		.last_event_id = after,
-		.data = data,
-		.ctx = ctx,
+		.data = sink->data,
+		.ctx = sink->ctx,
 	};
+	struct client_result result = {0};
+	struct client *own = NULL;
 	struct node *none = NULL;
+	int rc;
 
-	return send_call(c, &call, &none, p);
+	/* A connection of its own: the sink may make calls. */
+	rc = connect_client(c, &own, p);
+	if (rc == 0)
+		rc = client_call(own, &call, &result, &p->err);
+	if (rc == 0)
+		rc = take_reply(c, &result, &none, p);
+	client_result_release(&result);
+	client_free(own);
+	return rc;
 }

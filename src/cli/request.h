@@ -44,11 +44,17 @@ struct request_wait {
 int request_wait(struct cli *c, const struct request_wait *w, struct node **ret,
 		 struct failure *p) MUST_CHECK;
 
-/* An event stream: every piece of it goes to DATA, until that says false or
- * the stream ends.  AFTER is the last event's id, or NULL. */
+/* Where a stream goes: false ends it.  DATA may make other requests. */
+struct request_sink {
+	bool (*data)(void *ctx, const char *bytes, size_t len);
+	void *ctx;
+};
+
+/* An event stream, until its end or the sink's.  AFTER is the last event's id,
+ * or NULL. */
 int request_stream(struct cli *c, const char *target, const char *after,
-		   bool (*data)(void *ctx, const char *bytes, size_t len),
-		   void *ctx, struct failure *p) MUST_CHECK;
+		   const struct request_sink *sink,
+		   struct failure *p) MUST_CHECK;
 
 /* Sleep before the N-th (from 0) new attempt: doubling, with jitter. */
 void request_back_off(const struct cli *c, unsigned n);

@@ -82,18 +82,15 @@ static int ambiguous(struct cli *c, const struct kind *k, const char *text,
 }
 
 int resolve_id(struct cli *c, const struct kind *k, const char *text,
-	       const char *query, const char **ret_id, struct node **ret_doc,
-	       struct failure *p)
+	       const char *query, struct resolved *ret, struct failure *p)
 {
 	struct buf b = BUF_INIT(65536);
 	struct node *items;
 	const char *id;
 	int rc;
 
-	if (ret_doc)
-		*ret_doc = NULL;
 	if (uuid_valid(text, strlen(text))) {
-		*ret_id = text;
+		*ret = (struct resolved){text, NULL};
 		return 0;
 	}
 	buf_addf(&b, "%s&name=", query);
@@ -110,9 +107,7 @@ int resolve_id(struct cli *c, const struct kind *k, const char *text,
 	if (!id)
 		return err_set(&p->err, ERR_INTERNAL,
 			       "the server gave a %s without an id", k->name);
-	if (ret_doc)
-		*ret_doc = node_at(items, 0);
-	*ret_id = id;
+	*ret = (struct resolved){id, node_at(items, 0)};
 	return 0;
 }
 

@@ -5,11 +5,15 @@
 #include "cli/cli.h"
 #include "model/kind.h"
 
-/* The id of the one of K that is called TEXT, which may be its id already.
- * QUERY ("&organizationId=…") narrows the search.  When it was looked up its
- * document is in *RET_DOC (may be NULL), else NULL is. */
+struct resolved {
+	const char *id;
+	struct node *doc; /* NULL when it was not read on the way */
+};
+
+/* The one of K that is called TEXT, which may be its id already.  QUERY
+ * ("&organizationId=…") narrows the search. */
 int resolve_id(struct cli *c, const struct kind *k, const char *text,
-	       const char *query, const char **ret_id, struct node **ret_doc,
+	       const char *query, struct resolved *ret,
 	       struct failure *p) MUST_CHECK;
 
 /* Learn the names of everything that ITEMS refer to at PATH. */

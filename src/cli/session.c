@@ -74,8 +74,9 @@ static int find_token(struct cli *c, const struct args *args, const char **ret,
 		return 0;
 	}
 	*ret = c->given.token;
-	if (!*ret && getenv("MUSTER_TOKEN"))
-		*ret = first_line(&c->arena, getenv("MUSTER_TOKEN"));
+	text = getenv("MUSTER_TOKEN");
+	if (!*ret && text)
+		*ret = first_line(&c->arena, text);
 	if (!*ret && c->ask)
 		*ret = ask_token(c);
 	if (!*ret)

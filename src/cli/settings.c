@@ -73,17 +73,13 @@ int settings_read_file(const char *path, struct arena *a, const char **ret,
 {
 	struct buf b = BUF_INIT(FILE_MOST + 65536);
 	bool is_stdin = strcmp(path, "-") == 0;
-	auto_close int fd = -1;
+	auto_close int fd = is_stdin ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	int rc;
 
-	if (!is_stdin) {
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return err_set(
-				err,
-				errno == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
-				"cannot read %s: %s", path, strerror(errno));
-	}
+	if (!is_stdin && fd < 0)
+		return err_set(err,
+			       errno == ENOENT ? ERR_NOT_FOUND : ERR_INVALID,
+			       "cannot read %s: %s", path, strerror(errno));
 	rc = read_all(is_stdin ? STDIN_FILENO : fd, path, &b, err);
 	if (rc == 0) {
 		*ret = arena_memdup(a, buf_str(&b), b.len);
@@ -115,7 +111,7 @@ int settings_load(struct arena *a, struct settings *ret, struct err *err)
 	struct settings loaded = {0};
 	struct err why = {0};
 	struct node *n;
-	size_t len;
+	size_t len = 0;
 
 	*ret = loaded;
 	if (!path)

@@ -45,6 +45,7 @@ void table_cell(struct table *t, const char *text, enum tone tone)
 
 static void measure(struct table *t)
 {
+	assert(t->n_columns);
 	for (size_t i = t->written * t->n_columns; i < t->n_cells; i++) {
 		struct table_column *c = &t->columns[i % t->n_columns];
 

@@ -285,6 +285,16 @@ int text_duration(const char *s, uint64_t *ret_ms)
 	return -1;
 }
 
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+static char lower(char c)
+{
+	return (char)tolower((unsigned char)c);
+}
+
 /* A unit at the end, as in "sizeGiB", is one word. */
 static bool is_unit(const char *s)
 {
@@ -300,13 +310,10 @@ static char *split(struct arena *a, const char *camel, char gap)
 	char *text;
 
 	for (const char *p = camel; *p; p++) {
-		bool upper = isupper((unsigned char)*p);
-
-		if (upper && p > camel && !unit &&
-		    !isupper((unsigned char)p[-1]))
+		if (is_upper(*p) && p > camel && !unit && !is_upper(p[-1]))
 			buf_addc(&b, gap);
 		unit = unit || is_unit(p);
-		buf_addc(&b, (char)tolower((unsigned char)*p));
+		buf_addc(&b, lower(*p));
 	}
 	text = arena_strdup(a, buf_str(&b));
 	buf_release(&b);

@@ -301,6 +301,7 @@ static int run_stream(struct watch *w, struct failure *p)
 {
 	struct cli *c = w->verb.cli;
 	struct sse sse;
+	const struct request_sink sink = {on_data, &sse};
 	int rc;
 
 	if (!w->after[0])
@@ -308,8 +309,8 @@ static int run_stream(struct watch *w, struct failure *p)
 	w->heard = w->failed = false;
 	w->failure = p;
 	sse_init(&sse, on_event, w);
-	rc = request_stream(c, w->target, w->after[0] ? w->after : NULL,
-			    on_data, &sse, p);
+	rc = request_stream(c, w->target, w->after[0] ? w->after : NULL, &sink,
+			    p);
 	sse_release(&sse);
 	return rc < 0 || w->failed ? -1 : 0;
 }

@@ -138,11 +138,11 @@ void listen_pause(struct server *s, bool pause)
  * has a whole /64 to itself. */
 static void name_client(struct conn *c, char key[INET6_ADDRSTRLEN])
 {
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&c->from;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&c->from;
+	const struct sockaddr_in6 *v6 = &c->from;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)v6;
 	struct in6_addr net;
 
-	if (c->from.ss_family == AF_INET6 &&
+	if (v6->sin6_family == AF_INET6 &&
 	    !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
 		inet_ntop(AF_INET6, &v6->sin6_addr, c->address,
 			  sizeof(c->address));
@@ -151,7 +151,7 @@ static void name_client(struct conn *c, char key[INET6_ADDRSTRLEN])
 		inet_ntop(AF_INET6, &net, key, INET6_ADDRSTRLEN);
 		return;
 	}
-	if (c->from.ss_family == AF_INET6)
+	if (v6->sin6_family == AF_INET6)
 		inet_ntop(AF_INET, v6->sin6_addr.s6_addr + 12, c->address,
 			  sizeof(c->address));
 	else
@@ -305,7 +305,7 @@ static void turn_away(struct server *s, int fd)
 	close(fd);
 }
 
-static void take(struct server *s, int fd, const struct sockaddr_storage *from)
+static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 {
 	struct conn *c = xcalloc(1, sizeof(*c));
 	char key[INET6_ADDRSTRLEN];
@@ -335,7 +335,7 @@ static void take(struct server *s, int fd, const struct sockaddr_storage *from)
 void listen_take(struct server *s)
 {
 	for (int i = 0; s->stopping || i < BATCH; i++) {
-		struct sockaddr_storage from = {0};
+		struct sockaddr_in6 from = {0};
 		socklen_t len = sizeof(from);
 		int fd = accept4(s->listen_fd, (struct sockaddr *)&from, &len,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -79,6 +79,7 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	struct server *s = ctx;
 	struct conn *c = conn_of(mhd);
 	struct request *r = take_spare(s);
+	char *to;
 
 	r->server = s;
 	r->conn = c;
@@ -86,8 +87,12 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	r->target_len = target ? strlen(target) : 0;
 	r->base.ops = &answer_ops;
 	r->base.arena = &r->arena;
-	r->base.target =
-		arena_memdup(&r->arena, target ? target : "", r->target_len);
+	/* A short one, as most are, needs no memory of its own. */
+	to = r->target_len < sizeof(r->target)
+		     ? r->target
+		     : arena_alloc(&r->arena, r->target_len + 1);
+	memcpy(to, target ? target : "", r->target_len + 1);
+	r->base.target = to;
 	r->base.peer = c->address;
 	r->base.tls_subject = c->tls ? tls_link_subject(c->tls) : NULL;
 	r->base.id = r->id;

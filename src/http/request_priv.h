@@ -31,6 +31,7 @@ struct request {
 	bool known; /* libmicrohttpd may still name this orphan */
 	bool over;  /* this orphan has been answered */
 	size_t target_len;
+	char target[192];
 	struct arena arena;
 	struct buf body;
 	struct timer *timer;

@@ -59,17 +59,17 @@ struct server {
 /* A client's connection, until both libmicrohttpd and TLS are done. */
 struct conn {
 	struct server *server;
-	struct list link;           /* in conns */
-	struct list due;            /* in waiting or receiving, or alone */
-	uint64_t since;             /* in that list */
-	struct MHD_Connection *mhd; /* NULL: not yet, or no longer */
-	struct tls_link *tls;       /* NULL: plain, or no longer */
-	struct request *request;    /* being received or answered */
-	struct peer *peer;          /* NULL: not counted */
-	int fd;                     /* what libmicrohttpd has of it */
-	bool fresh;                 /* without a request so far */
-	bool closing;               /* shut down already */
-	struct sockaddr_storage from;
+	struct list link;               /* in conns */
+	struct list due;                /* in waiting or receiving, or alone */
+	uint64_t since;                 /* in that list */
+	struct MHD_Connection *mhd;     /* NULL: not yet, or no longer */
+	struct tls_link *tls;           /* NULL: plain, or no longer */
+	struct request *request;        /* being received or answered */
+	struct peer *peer;              /* NULL: not counted */
+	int fd;                         /* what libmicrohttpd has of it */
+	bool fresh;                     /* without a request so far */
+	bool closing;                   /* shut down already */
+	struct sockaddr_in6 from;       /* or an IPv4 one */
 	char address[INET6_ADDRSTRLEN]; /* its text */
 };
 

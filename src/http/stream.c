@@ -122,7 +122,7 @@ void stream_begin(struct request *r, const struct reply *head,
 	/* The block is for clients without chunks only; with them
 	 * libmicrohttpd fills what its pool has left. */
 	struct MHD_Response *response = MHD_create_response_from_callback(
-		MHD_SIZE_UNKNOWN, 512, stream_read, r, NULL);
+		MHD_SIZE_UNKNOWN, 128, stream_read, r, NULL);
 
 	if (!response)
 		abort(); /* no memory */

@@ -1,0 +1,90 @@
+/* bench - what the load programs share. */
+#pragma once
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+
+static inline void die(const char *fmt, ...) PRINTF(1, 2);
+
+static inline void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("bench: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+/* A connection to PORT of this machine; the caller makes it non-blocking. */
+static inline int connect_to(unsigned port)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof(at)))
+		die("connect: %s", strerror(errno));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	return fd;
+}
+
+/* The value of an option, a number; ends the program when it is none. */
+static inline unsigned long number(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (!*text || *end)
+		die("not a number: %s", text);
+	return n;
+}
+
+/* The lines of a file, without their ends. */
+static inline char **read_lines(const char *path, size_t *ret_n)
+{
+	FILE *f = fopen(path, "re");
+	char **lines = NULL, text[4096];
+	size_t n = 0, room = 0;
+
+	if (!f)
+		die("%s: %s", path, strerror(errno));
+	while (fgets(text, sizeof(text), f)) {
+		text[strcspn(text, "\n")] = '\0';
+		if (n == room) {
+			room = room ? 2 * room : 64;
+			lines = realloc(lines, room * sizeof(char *));
+		}
+		if (!lines || !(lines[n++] = strdup(text)))
+			die("no memory");
+	}
+	fclose(f);
+	if (!n)
+		die("%s is empty", path);
+	*ret_n = n;
+	return lines;
+}
