@@ -30,6 +30,7 @@ struct api *api_new(const struct api_conf *conf)
 	rate_init(&api->callers, conf->requests_per_second,
 		  2.0 * conf->requests_per_second + 1);
 	rate_init(&api->strangers, GUESSES_PER_SECOND, GUESSES_BURST);
+	api->access = access_new(conf->store, conf->clock);
 	list_init(&api->waits);
 	api->openapi = BUF_INIT((size_t)4 << 20);
 	openapi_write(conf->version, &api->openapi);
@@ -40,6 +41,7 @@ void api_free(struct api *api)
 {
 	if (!api)
 		return;
+	access_free(api->access);
 	buf_release(&api->openapi);
 	free(api);
 }
@@ -172,6 +174,18 @@ static int check_body(struct call *c, struct err *err)
 	return parse_body(c, err);
 }
 
+int call_renew(struct call *c, struct err *err)
+{
+	const char *as = exchange_header(c->x, "Muster-Act-As");
+
+	if (access_check(c->api->access, exchange_header(c->x, "Authorization"),
+			 &c->who, err) < 0)
+		return -1;
+	return as ? access_impersonate(c->api->access, c->who, as, c->x->arena,
+				       &c->who, err)
+		  : 0;
+}
+
 static int authenticate(struct call *c, struct err *err)
 {
 	struct api *api = c->api;
@@ -185,12 +199,11 @@ static int authenticate(struct call *c, struct err *err)
 		err->retry_after_ms = 1000;
 		return -1;
 	}
-	if (token_check(api->conf.store, exchange_header(c->x, "Authorization"),
-			c->x->arena, &c->who, err) < 0) {
+	if (call_renew(c, err) < 0) {
 		rate_take(&api->strangers, c->x->peer, now, &wait);
 		return -1;
 	}
-	if (rate_take(&api->callers, c->who.id, now, &wait))
+	if (rate_take(&api->callers, c->who->id, now, &wait))
 		return 0;
 	api->limited++;
 	err_set(err, ERR_RATE, "more than %u requests a second",
@@ -256,7 +269,7 @@ void api_handle(void *ctx, struct exchange *x)
 	}
 	if (!find_route(c))
 		return;
-	if ((!(c->route->flags & ROUTE_PUBLIC) && authenticate(c, &err) < 0) ||
+	if ((c->route->need != NEED_NOTHING && authenticate(c, &err) < 0) ||
 	    check_query(c, &err) < 0 || check_accept(c, &err) < 0 ||
 	    check_body(c, &err) < 0) {
 		call_fail(c, &err);

@@ -12,6 +12,7 @@
 #include "base/field_ops.h"
 #include "base/list.h"
 #include "http/uri.h"
+#include "identity/access.h"
 #include "identity/token.h"
 #include "model/kind.h"
 #include "store/read.h"
@@ -22,6 +23,7 @@ enum { STATUS_CLASSES = 6 };
 struct api {
 	struct api_conf conf;
 	struct rate callers, strangers;
+	struct access *access;
 	struct buf openapi;
 	struct list waits; /* long polls */
 	size_t streams;    /* watches and long polls */
@@ -41,7 +43,7 @@ struct call {
 	const struct route *route;
 	const struct noun *noun;
 	const char *id;
-	struct principal who;
+	const struct principal *who;
 	struct node *body;
 	bool plan, stream;
 
@@ -52,6 +54,7 @@ struct call {
 	char new_id[37];
 	uint64_t revision; /* what the answer shows */
 	bool replayed;
+	const char *secret;  /* shown with the answer, and never again */
 	const char *planned; /* the plan's body */
 
 	struct wait *wait; /* a long poll under way */
@@ -64,6 +67,17 @@ void call_fail(struct call *c, const struct err *err);
 void call_reply(struct call *c, int status, const char *json, size_t len,
 		uint64_t etag);
 void call_reply_with(struct call *c, struct reply *r);
+
+/* Find out again who is calling and what they may do: time has passed. */
+int call_renew(struct call *c, struct err *err) MUST_CHECK;
+
+/* Run FN, a change, and answer with the call's object as it then is. */
+void call_change(struct call *c,
+		 int (*fn)(struct tx *tx, void *ctx, struct err *err));
+
+/* Who did ACTION to object ID, for the audit trail. */
+void call_audit(struct call *c, struct tx *tx, const char *action,
+		const char *id);
 
 /* Whether a change may be taken on now; when not, it has been answered. */
 bool call_admit(struct call *c);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/filter.h"
+#include "api/permit.h"
 #include "api/routes.h"
 
 #define LIMIT_MOST     1000
@@ -118,6 +119,10 @@ static void narrow(struct call *c, struct scan *scan,
 		if (scan_narrow(scan, filters->list[i].path,
 				filters->list[i].value, after))
 			return;
+	/* A tenant's page does not walk past everyone else's. */
+	name = access_only_organization(c->who);
+	if (name)
+		scan_narrow(scan, "organizationId", name, after);
 }
 
 /* "REVISION-ID": where the next page begins, and at which revision all of
@@ -176,7 +181,8 @@ static void write_page(struct call *c, const struct page *p, struct buf *out)
 	buf_adds(out, "{\"items\":[");
 	r.id = NULL;
 	while (!more && scan_next(&scan, &r, &effort)) {
-		if (filters_match(&p->filters, r.object)) {
+		if (filters_match(&p->filters, r.object) &&
+		    permit_sees(c, c->noun->kind, r.object)) {
 			if (n++)
 				buf_addc(out, ',');
 			buf_add(out, r.json, r.len);
@@ -202,6 +208,10 @@ void handle_list(struct call *c)
 	struct err err = {0};
 	struct page p;
 
+	if (permit_anywhere(c, VERB_READ, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
 	if (c->stream) {
 		handle_watch(c);
 		return;

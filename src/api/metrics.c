@@ -106,15 +106,41 @@ void handle_version(struct call *c)
 	call_reply(c, 200, json, strlen(json), 0);
 }
 
+static void add_who(struct buf *b, const struct principal *p)
+{
+	buf_adds(b, "{\"id\":");
+	json_add_string(b, p->id, strlen(p->id));
+	buf_adds(b, ",\"name\":");
+	json_add_string(b, p->name, strlen(p->name));
+	if (p->token_id)
+		buf_addf(b, ",\"tokenId\":\"%s\"", p->token_id);
+	buf_adds(b, ",\"grants\":[");
+	for (size_t i = 0; i < p->n; i++) {
+		const struct grant *g = &p->grants[i];
+
+		buf_adds(b, i ? ",{" : "{");
+		if (g->organization)
+			buf_addf(b, "\"organizationId\":\"%s\",",
+				 g->organization);
+		if (g->project)
+			buf_addf(b, "\"projectId\":\"%s\",", g->project);
+		buf_adds(b, "\"permissions\":");
+		rights_write(&g->rights, b);
+		buf_addc(b, '}');
+	}
+	buf_addc(b, ']');
+	if (p->as) {
+		buf_adds(b, ",\"actingFor\":");
+		add_who(b, p->as);
+	}
+	buf_addc(b, '}');
+}
+
 void handle_whoami(struct call *c)
 {
-	struct buf b = BUF_INIT(4096);
+	struct buf b = BUF_INIT((size_t)1 << 20);
 
-	buf_adds(&b, "{\"id\":");
-	json_add_string(&b, c->who.id, strlen(c->who.id));
-	buf_adds(&b, ",\"name\":");
-	json_add_string(&b, c->who.name, strlen(c->who.name));
-	buf_adds(&b, ",\"roles\":[\"platform-administrator\"]}");
+	add_who(&b, c->who);
 	call_reply(c, 200, b.data, b.len, 0);
 	buf_release(&b);
 }

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/permit.h"
 #include "api/routes.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -22,9 +23,9 @@ void handle_get(struct call *c)
 		call_fail(c, &err);
 		return;
 	}
-	if (!store_get(s, at, c->noun->kind, c->id, &r)) {
-		err_set(&err, ERR_NOT_FOUND, "there is no %s %s",
-			c->noun->kind->name, c->id);
+	if (!store_get(s, at, c->noun->kind, c->id, &r))
+		r.object = NULL;
+	if (permit(c, VERB_READ, r.object, &err) < 0) {
 		call_fail(c, &err);
 		return;
 	}
@@ -55,13 +56,13 @@ static void check_tags(const struct meta *old, const struct meta *new,
 	}
 }
 
-static void write_audit(struct call *c, struct tx *tx, const char *action,
-			const char *id)
+void call_audit(struct call *c, struct tx *tx, const char *action,
+		const char *id)
 {
 	struct buf b = BUF_INIT(4096);
 
 	buf_adds(&b, "{\"who\":");
-	json_add_string(&b, c->who.name, strlen(c->who.name));
+	json_add_string(&b, c->who->name, strlen(c->who->name));
 	buf_adds(&b, ",\"from\":");
 	json_add_string(&b, c->x->peer, strlen(c->x->peer));
 	buf_addf(&b, ",\"action\":\"%s\",\"kind\":\"%s\",\"id\":\"%s\"", action,
@@ -128,22 +129,39 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 
 	c->planned = NULL;
 	c->replayed = false;
+	tx_set_view(tx, permit_view, c);
 	if (replay(c, tx, &found, err) < 0 || found)
 		return found && c->replayed ? 0 : -1;
+	if (!c->noun->permits && permit_create(c, c->object, err) < 0)
+		return -1;
 	meta->id = c->new_id;
 	tx_new_id(tx, c->new_id);
 	meta->generation = 1;
 	meta->created_at = meta->updated_at = tx_time(tx);
-	meta->created_by = meta->updated_by = c->who.name;
+	meta->created_by = meta->updated_by = c->who->name;
 	if ((c->noun->create && c->noun->create(c, tx, c->object, err) < 0) ||
 	    tx_put(tx, k, c->object, err) < 0)
 		return -1;
 	if (c->plan)
 		return give_plan(c, "create", c->object);
-	write_audit(c, tx, "create", meta->id);
+	call_audit(c, tx, "create", meta->id);
 	if (c->key)
 		tx_remember(tx, c->key, c->digest, k, meta->id);
 	return 0;
+}
+
+/* A new token's secret is told with it, this once. */
+static void reply_object(struct call *c, int status, const struct record *r)
+{
+	const char *json = r->json;
+	size_t len = r->len;
+
+	if (c->secret && !c->replayed) {
+		json = arena_printf(c->x->arena, "%.*s,\"token\":\"%s\"}",
+				    (int)(len - 1), json, c->secret);
+		len = strlen(json);
+	}
+	call_reply(c, status, json, len, r->revision);
 }
 
 /* The answer is read back from the store: what was written is what is told. */
@@ -167,16 +185,17 @@ static void change_done(struct txn *t, const struct err *err)
 		c->id = c->new_id;
 	if (store_get(c->api->conf.store, c->revision, c->noun->kind, c->id,
 		      &r))
-		call_reply(c, status, r.json, r.len, r.revision);
+		reply_object(c, status, &r);
 	else
 		call_reply(c, 204, NULL, 0, 0);
 }
 
-static void change(struct call *c,
-		   int (*fn)(struct tx *tx, void *ctx, struct err *err))
+void call_change(struct call *c,
+		 int (*fn)(struct tx *tx, void *ctx, struct err *err))
 {
 	if (!call_admit(c))
 		return;
+	c->who = access_copy(c->who, c->x->arena);
 	c->txn = (struct txn){.fn = fn, .done = change_done, .ctx = c};
 	store_transact(c->api->conf.store, &c->txn);
 }
@@ -210,7 +229,7 @@ static int read_key(struct call *c, struct err *err)
 			       "an Idempotency-Key has 1 to %d printable "
 			       "characters",
 			       KEY_MOST);
-	c->key = hash(c, c->who.id, key, len);
+	c->key = hash(c, c->who->id, key, len);
 	c->digest = hash(c, c->x->target, c->x->body, c->x->body_len);
 	return 0;
 }
@@ -230,7 +249,7 @@ void handle_create(struct call *c)
 	if (bad)
 		call_fail(c, &err);
 	else
-		change(c, create);
+		call_change(c, create);
 }
 
 /* What a PATCH leads to: the object as it is, with the patch merged in. */
@@ -281,9 +300,9 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 	struct meta *new;
 
 	c->planned = NULL;
-	if (!old)
-		return err_set(err, ERR_NOT_FOUND, "there is no %s %s", k->name,
-			       c->id);
+	tx_set_view(tx, permit_view, c);
+	if (permit(c, VERB_UPDATE, old, err) < 0)
+		return -1;
 	c->revision = (uint64_t)old->revision;
 	if (call_check_match(c, c->revision, err) < 0)
 		return -1;
@@ -295,19 +314,19 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 		return c->plan ? give_plan(c, "none", old) : 0;
 	new->generation = old->generation + 1;
 	new->updated_at = tx_time(tx);
-	new->updated_by = c->who.name;
+	new->updated_by = c->who->name;
 	if ((c->noun->update && c->noun->update(c, tx, old, new, err) < 0) ||
 	    tx_put(tx, k, new, err) < 0)
 		return -1;
 	if (c->plan)
 		return give_plan(c, "update", new);
-	write_audit(c, tx, "update", c->id);
+	call_audit(c, tx, "update", c->id);
 	return 0;
 }
 
 void handle_replace(struct call *c)
 {
-	change(c, update);
+	call_change(c, update);
 }
 
 void handle_patch(struct call *c)
@@ -315,7 +334,7 @@ void handle_patch(struct call *c)
 	struct err err = {0};
 
 	if (node_type(c->body) == NODE_OBJECT) {
-		change(c, update);
+		call_change(c, update);
 		return;
 	}
 	err_set(&err, ERR_INVALID, "a merge patch must be an object, not %s",
@@ -330,10 +349,9 @@ static int delete (struct tx *tx, void *ctx, struct err *err)
 	const struct meta *old = tx_get(tx, k, c->id);
 
 	c->planned = NULL;
-	if (!old)
-		return err_set(err, ERR_NOT_FOUND, "there is no %s %s", k->name,
-			       c->id);
-	if (call_check_match(c, (uint64_t)old->revision, err) < 0 ||
+	tx_set_view(tx, permit_view, c);
+	if (permit(c, VERB_DELETE, old, err) < 0 ||
+	    call_check_match(c, (uint64_t)old->revision, err) < 0 ||
 	    (c->noun->remove && c->noun->remove(c, tx, old, err) < 0))
 		return -1;
 	if (c->plan)
@@ -344,11 +362,11 @@ static int delete (struct tx *tx, void *ctx, struct err *err)
 	}
 	if (c->plan)
 		return -1;
-	write_audit(c, tx, "delete", c->id);
+	call_audit(c, tx, "delete", c->id);
 	return 0;
 }
 
 void handle_delete(struct call *c)
 {
-	change(c, delete);
+	call_change(c, delete);
 }

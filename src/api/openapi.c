@@ -197,7 +197,7 @@ static void add_operation(struct buf *out, const struct route *r,
 	add_string(out, r->summary);
 	if (k)
 		buf_addf(out, ",\"tags\":[\"%s\"]", k->plural);
-	if (r->flags & ROUTE_PUBLIC)
+	if (r->need == NEED_NOTHING)
 		buf_adds(out, ",\"security\":[]");
 	buf_adds(out, ",\"parameters\":[");
 	if (strstr(r->path, "{id}"))

@@ -2,8 +2,14 @@
 
 #include <string.h>
 
+#include "api/identities.h"
+#include "model/group.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/role.h"
+#include "model/serviceaccount.h"
+#include "model/token.h"
+#include "model/user.h"
 
 static const char *const none[] = {NULL};
 static const char *const list_words[] = {"limit", "after", "at", NULL};
@@ -14,38 +20,49 @@ static const char *const patch[] = {"application/merge-patch+json",
 				    "application/json", NULL};
 
 const struct route routes[] = {
-	{"GET", "/healthz", NULL, none, NULL, "Whether the process is alive.",
-	 handle_health, ROUTE_PUBLIC | ROUTE_PROBE},
-	{"GET", "/readyz", NULL, none, NULL,
-	 "Whether it takes requests: 503 while it starts or stops.",
-	 handle_ready, ROUTE_PUBLIC | ROUTE_PROBE},
-	{"GET", "/metrics", NULL, none, NULL, "Numbers for Prometheus.",
-	 handle_metrics, ROUTE_PUBLIC | ROUTE_PROBE},
-	{"GET", "/v1/version", NULL, none, NULL, "The version of the server.",
-	 handle_version, ROUTE_PUBLIC},
-	{"GET", "/v1/openapi.json", NULL, none, NULL, "This document.",
-	 handle_openapi, ROUTE_PUBLIC},
-	{"GET", "/v1/whoami", "read", none, NULL,
-	 "Who is calling, and what they may do.", handle_whoami, 0},
-	{"GET", "/v1/{noun}", "read", list_words, NULL,
-	 "List, or watch with Accept: text/event-stream.", handle_list,
-	 ROUTE_FILTERS},
-	{"POST", "/v1/{noun}", "create", change_words, json, "Create.",
-	 handle_create, 0},
-	{"GET", "/v1/{noun}/{id}", "read", get_words, NULL,
-	 "Read; with wait, once it has come to that.", handle_get, 0},
-	{"PUT", "/v1/{noun}/{id}", "update", change_words, json,
-	 "Replace what can be set.", handle_replace, 0},
-	{"PATCH", "/v1/{noun}/{id}", "update", change_words, patch,
-	 "Change some fields: a JSON merge patch.", handle_patch, 0},
-	{"DELETE", "/v1/{noun}/{id}", "delete", change_words, NULL, "Delete.",
-	 handle_delete, 0},
+	ROUTE("GET", "/healthz", NEED_NOTHING, none, NULL,
+	      "Whether the process is alive.", handle_health, ROUTE_PROBE),
+	ROUTE("GET", "/readyz", NEED_NOTHING, none, NULL,
+	      "Whether it takes requests: 503 while it starts or stops.",
+	      handle_ready, ROUTE_PROBE),
+	ROUTE("GET", "/metrics", NEED_NOTHING, none, NULL,
+	      "Numbers for Prometheus.", handle_metrics, ROUTE_PROBE),
+	ROUTE("GET", "/v1/version", NEED_NOTHING, none, NULL,
+	      "The version of the server.", handle_version, 0),
+	ROUTE("GET", "/v1/openapi.json", NEED_NOTHING, none, NULL,
+	      "This document.", handle_openapi, 0),
+	ROUTE("GET", "/v1/whoami", NEED_CALLER, none, NULL,
+	      "Who is calling, and what they may do.", handle_whoami, 0),
+	ROUTE("POST", "/v1/tokens/{id}/rotate", NEED_ROTATE, none, NULL,
+	      "Give a token a new secret; the old one is void at once.",
+	      handle_rotate, 0),
+	ROUTE("GET", "/v1/{noun}", NEED_READ, list_words, NULL,
+	      "List, or watch with Accept: text/event-stream.", handle_list,
+	      ROUTE_FILTERS),
+	ROUTE("POST", "/v1/{noun}", NEED_CREATE, change_words, json, "Create.",
+	      handle_create, 0),
+	ROUTE("GET", "/v1/{noun}/{id}", NEED_READ, get_words, NULL,
+	      "Read; with wait, once it has come to that.", handle_get, 0),
+	ROUTE("PUT", "/v1/{noun}/{id}", NEED_UPDATE, change_words, json,
+	      "Replace what can be set.", handle_replace, 0),
+	ROUTE("PATCH", "/v1/{noun}/{id}", NEED_UPDATE, change_words, patch,
+	      "Change some fields: a JSON merge patch.", handle_patch, 0),
+	ROUTE("DELETE", "/v1/{noun}/{id}", NEED_DELETE, change_words, NULL,
+	      "Delete.", handle_delete, 0),
 	{0},
 };
 
 const struct noun nouns[] = {
 	{.kind = &organization_kind},
 	{.kind = &project_kind},
+	{.kind = &user_kind},
+	{.kind = &serviceaccount_kind},
+	{.kind = &role_kind,
+	 .create = role_create,
+	 .update = role_update,
+	 .remove = role_remove},
+	{.kind = &group_kind, .create = group_create, .update = group_update},
+	{.kind = &token_kind, .create = token_create, .permits = true},
 };
 
 const size_t n_nouns = COUNT_OF(nouns);
@@ -70,7 +87,12 @@ static bool step_fits(struct call *c, const char *step, size_t len,
 		c->id = segment;
 		return true;
 	}
-	return strlen(segment) == len && memcmp(segment, step, len) == 0;
+	if (strlen(segment) != len || memcmp(segment, step, len) != 0)
+		return false;
+	/* A path may name its noun: "/v1/tokens/{id}/rotate". */
+	if (noun_find(segment))
+		c->noun = noun_find(segment);
+	return true;
 }
 
 static bool path_fits(struct call *c, const char *path)

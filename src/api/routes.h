@@ -16,24 +16,44 @@ struct noun {
 	 * of fields cannot say.  Any may be NULL.  OLD is as it was. */
 	int (*create)(struct call *c, struct tx *tx, void *object,
 		      struct err *err);
+	bool permits; /* create() asks for the permission itself */
 	int (*update)(struct call *c, struct tx *tx, const void *old,
 		      void *object, struct err *err);
 	int (*remove)(struct call *c, struct tx *tx, const void *old,
 		      struct err *err);
 };
 
-enum { ROUTE_PUBLIC = 1 << 0, ROUTE_FILTERS = 1 << 1, ROUTE_PROBE = 1 << 2 };
+enum { ROUTE_FILTERS = 1 << 0, ROUTE_PROBE = 1 << 1 };
+
+/* What a caller needs.  A row without one does not compile: see ROUTE(). */
+enum need {
+	NEED_UNSAID,
+	NEED_NOTHING, /* not even a token */
+	NEED_CALLER,  /* any token */
+	NEED_READ,    /* this and the rest: that verb, on the noun */
+	NEED_CREATE,
+	NEED_UPDATE,
+	NEED_DELETE,
+	NEED_ROTATE,
+};
 
 struct route {
 	const char *method;
-	const char *path;            /* "/v1/{noun}/{id}" */
-	const char *permission;      /* what the caller must hold: a verb */
+	const char *path; /* "/v1/{noun}/{id}" */
+	enum need need;
 	const char *const *query;    /* words it takes, ended by NULL */
 	const char *const *consumes; /* content types, ended by NULL */
 	const char *summary;
 	void (*handle)(struct call *c);
 	unsigned flags;
 };
+
+#define ROUTE(method, path, what, query, consumes, summary, handle, flags)     \
+	{                                                                      \
+		method, path,                                                  \
+			(enum need)(sizeof(char[(what) ? 1 : -1]) * (what)),   \
+			query, consumes, summary, handle, flags                \
+	}
 
 extern const struct route routes[];
 extern const struct noun nouns[];

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "api/permit.h"
 #include "api/routes.h"
 
 #define TIMEOUT_MOST     (10 * 60 * 1000)
@@ -42,12 +43,17 @@ static bool is_over(const struct wait *w, bool there, const struct record *r)
 static void finish(struct wait *w)
 {
 	struct call *c = w->call;
+	struct err err = {0};
 	struct record r;
 
 	list_remove(&w->link);
 	store_unwatch(&w->watcher);
 	c->api->streams--;
-	if (look(w, &r))
+	if (call_renew(c, &err) < 0)
+		call_fail(c, &err);
+	else if (look(w, &r) && !permit_sees(c, c->noun->kind, r.object))
+		call_reply(c, 204, NULL, 0, 0);
+	else if (look(w, &r))
 		call_reply(c, 200, r.json, r.len, r.revision);
 	else
 		call_reply(c, 204, NULL, 0, 0);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/filter.h"
+#include "api/permit.h"
 #include "api/routes.h"
 
 struct watch {
@@ -56,6 +57,12 @@ static void add_ready(struct watch *w, struct buf *out)
 	store_unpin(&w->pin);
 }
 
+static bool shows(const struct watch *w, const void *object)
+{
+	return filters_match(&w->filters, object) &&
+	       permit_sees(w->call, w->call->noun->kind, object);
+}
+
 static void fill_snapshot(struct watch *w, struct buf *out)
 {
 	const struct store *s = w->call->api->conf.store;
@@ -71,7 +78,7 @@ static void fill_snapshot(struct watch *w, struct buf *out)
 			return;
 		}
 		memcpy(w->after, r.id, strlen(r.id) + 1);
-		if (filters_match(&w->filters, r.object))
+		if (shows(w, r.object))
 			add_event(out, "put", r.json, r.len, 0);
 	}
 }
@@ -80,8 +87,8 @@ static void fill_snapshot(struct watch *w, struct buf *out)
  * off in the middle of one gets it again whole. */
 static void add_change(struct watch *w, const struct event *e, struct buf *out)
 {
-	bool now = filters_match(&w->filters, e->now.object);
-	bool before = filters_match(&w->filters, e->before.object);
+	bool now = shows(w, e->now.object);
+	bool before = shows(w, e->before.object);
 	uint64_t id = e->last ? e->now.revision : 0;
 
 	if (now) {
@@ -97,18 +104,24 @@ static void add_change(struct watch *w, const struct event *e, struct buf *out)
 	}
 }
 
-static void add_gone(struct watch *w, struct buf *out)
+static void add_problem(struct watch *w, const struct err *err, struct buf *out)
 {
 	struct buf b = BUF_INIT(4096);
+
+	problem_write(err, problem_status(err->code), w->call->x->id, &b);
+	add_event(out, "error", b.data, b.len, 0);
+	buf_release(&b);
+}
+
+static void add_gone(struct watch *w, struct buf *out)
+{
 	struct err err;
 
 	err_set(&err, ERR_GONE,
 		"the watch fell behind: the log no longer reaches back to "
 		"revision %llu; list again",
 		(unsigned long long)w->cursor.revision);
-	problem_write(&err, 410, w->call->x->id, &b);
-	add_event(out, "error", b.data, b.len, 0);
-	buf_release(&b);
+	add_problem(w, &err, out);
 }
 
 static bool fill_changes(struct watch *w, struct buf *out)
@@ -125,10 +138,16 @@ static bool fill_changes(struct watch *w, struct buf *out)
 	return !gone;
 }
 
+/* Rights may be taken away while a watch is open: it asks again each time. */
 static bool fill(struct exchange *x, struct buf *out)
 {
 	struct watch *w = watch_of(x);
+	struct err err = {0};
 
+	if (call_renew(w->call, &err) < 0) {
+		add_problem(w, &err, out);
+		return false;
+	}
 	if (w->snapshot)
 		fill_snapshot(w, out);
 	return w->snapshot || fill_changes(w, out);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "identity/bootstrap.h"
 #include "identity/token.h"
 #include "loop/loop.h"
 #include "store/read.h"
@@ -24,22 +25,8 @@ struct making {
 static int make(struct tx *tx, void *ctx, struct err *err)
 {
 	struct making *m = ctx;
-	char id[37], digest[65];
-	struct token token = {
-		.meta = {.id = id,
-			 .name = "admin",
-			 .description = "The platform administrator's, made at "
-					"the first start.",
-			 .generation = 1,
-			 .created_by = "muster",
-			 .updated_by = "muster"},
-		.digest = digest,
-	};
 
-	tx_new_id(tx, id);
-	token.meta.created_at = token.meta.updated_at = tx_time(tx);
-	token_digest(m->token, strlen(m->token), digest);
-	return tx_put(tx, &token_kind, &token, err);
+	return bootstrap(tx, m->token[0] ? m->token : NULL, err);
 }
 
 static void made(struct txn *t, const struct err *err)
@@ -73,7 +60,10 @@ static bool has_token(const struct store *s)
 	struct record r;
 	size_t effort = 0;
 
-	return scan_next(&scan, &r, &effort);
+	while (scan_next(&scan, &r, &effort))
+		if (((const struct token *)r.object)->service_account_id)
+			return true;
+	return false;
 }
 
 /* The file comes first: a crash in between leaves a token that is not known,
@@ -82,14 +72,15 @@ int first_start(struct store *s, struct loop *l, const char *data,
 		struct err *err)
 {
 	struct making m = {.loop = l};
+	bool first = !has_token(s);
 	char path[4096];
 
-	if (has_token(s))
-		return 0;
 	snprintf(path, sizeof(path), "%s/admin.token", data);
-	token_make(&random_system, m.token);
-	if (write_token(path, m.token, err) < 0)
-		return -1;
+	if (first) {
+		token_make(&random_system, m.token);
+		if (write_token(path, m.token, err) < 0)
+			return -1;
+	}
 	m.txn = (struct txn){.fn = make, .done = made, .ctx = &m};
 	store_transact(s, &m.txn);
 	if (!m.done)
@@ -99,7 +90,9 @@ int first_start(struct store *s, struct loop *l, const char *data,
 		*err = m.err;
 		return err_wrap(err, "the administrator's token");
 	}
-	log_info("token", "made the platform administrator's token: %s", path);
+	if (first)
+		log_info("token", "made the platform administrator's token: %s",
+			 path);
 	return 0;
 }
 

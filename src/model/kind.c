@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/field_ops.h"
 #include "model/group.h"
 #include "model/organization.h"
 #include "model/project.h"
@@ -60,4 +61,27 @@ size_t kind_index(const struct kind *k)
 			return i;
 	assert(!"a kind that is not in the list");
 	return 0;
+}
+
+static const char *text_at(const struct kind *k, const char *path,
+			   const void *object)
+{
+	const void *at;
+
+	if (!field_find(k->fields, path, object, &at))
+		return NULL;
+	return *(const char *const *)at;
+}
+
+struct owner kind_owner(const struct kind *k, const void *object)
+{
+	const struct meta *meta = object;
+
+	if (k == &organization_kind)
+		return (struct owner){meta->id, NULL};
+	if (k == &project_kind)
+		return (struct owner){text_at(k, "organizationId", object),
+				      meta->id};
+	return (struct owner){text_at(k, "organizationId", object),
+			      text_at(k, "projectId", object)};
 }

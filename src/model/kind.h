@@ -54,6 +54,13 @@ struct kind {
 
 enum { KINDS_MOST = 64 };
 
+/* Whose an object is.  An organization and a project are their own. */
+struct owner {
+	const char *organization, *project; /* ids, or NULL */
+};
+
+struct owner kind_owner(const struct kind *k, const void *object);
+
 /* Every noun, ended by NULL. */
 extern const struct kind *const kinds[];
 

@@ -36,7 +36,8 @@ struct cache {
 	struct index_field fields[INDEX_FIELDS_MOST];
 	size_t n_fields;
 	bool has_secrets;
-	size_t live; /* objects there now, pending ones included */
+	size_t live;      /* objects there now, pending ones included */
+	uint64_t changed; /* the newest durable change */
 };
 
 struct entry {

@@ -270,6 +270,11 @@ bool store_get(const struct store *s, uint64_t at, const struct kind *k,
 	return true;
 }
 
+uint64_t store_changed(const struct store *s, const struct kind *k)
+{
+	return store_cache(s, k)->changed;
+}
+
 struct scan store_scan(const struct store *s, uint64_t at, const struct kind *k,
 		       const char *after)
 {

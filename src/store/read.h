@@ -16,6 +16,9 @@ struct sorted;
 bool store_get(const struct store *s, uint64_t at, const struct kind *k,
 	       const char *id, struct record *ret);
 
+/* The newest durable revision at which an object of kind K changed. */
+uint64_t store_changed(const struct store *s, const struct kind *k);
+
 /* ERR_GONE when the log no longer reaches back to AT, ERR_INVALID when AT is
  * yet to come. */
 int store_check_at(const struct store *s, uint64_t at,

@@ -155,6 +155,8 @@ int replay_row(struct store *s, const struct row *row, struct err *err)
 	}
 	if (row->at > s->last_at)
 		s->last_at = row->at;
+	for (size_t i = 0; i < c->n; i++)
+		c->versions[i]->entry->cache->changed = c->revision;
 	if (in_log)
 		history_add(s, c);
 	else

@@ -294,6 +294,8 @@ static void finish_batch(struct store *s)
 		/* The trail has it now; nobody asks memory for it. */
 		free(c->audit);
 		c->audit = NULL;
+		for (size_t i = 0; i < c->n; i++)
+			c->versions[i]->entry->cache->changed = c->revision;
 		list_add(&done, l);
 	}
 	if (s->batch.n)

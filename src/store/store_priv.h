@@ -67,7 +67,20 @@ struct tx {
 	struct store *store;
 	struct change *change;
 	uint64_t rests_on; /* the newest revision it has seen */
+	bool (*sees)(void *ctx, const struct kind *k, const void *object);
+	void *sees_ctx;
 };
+
+/* V has been seen: what is decided rests on it. */
+const struct version *tx_see(struct tx *tx, const struct version *v);
+
+/* Everything that OBJECT refers to is there, for it and for who writes it. */
+int reference_check(struct tx *tx, struct cache *c, const void *object,
+		    struct err *err) MUST_CHECK;
+
+/* ID is not in use, or only by weak references, which are taken out. */
+int reference_release(struct tx *tx, const struct kind *k, const char *id,
+		      struct err *err) MUST_CHECK;
 
 struct cache *store_cache(const struct store *s, const struct kind *k);
 

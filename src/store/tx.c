@@ -13,10 +13,8 @@
 
 #define DOCUMENT_MOST ((size_t)4 << 20)
 #define CHANGE_MOST   ((size_t)64 << 20)
-#define USERS_NAMED   5
-#define USERS_COUNTED 100
 
-static const struct version *see(struct tx *tx, const struct version *v)
+const struct version *tx_see(struct tx *tx, const struct version *v)
 {
 	if (v && v->change != tx->change && v->record.revision > tx->rests_on)
 		tx->rests_on = v->record.revision;
@@ -27,7 +25,7 @@ const void *tx_get(struct tx *tx, const struct kind *k, const char *id)
 {
 	const struct entry *e = cache_find(store_cache(tx->store, k), id);
 
-	return e && see(tx, e->newest) ? e->newest->record.object : NULL;
+	return e && tx_see(tx, e->newest) ? e->newest->record.object : NULL;
 }
 
 int64_t tx_time(const struct tx *tx)
@@ -61,7 +59,7 @@ static int check_unique(struct tx *tx, struct cache *c, const struct meta *meta,
 	}
 	w = sorted_from(set, NULL);
 	while ((e = sorted_next(&w))) {
-		see(tx, e->newest);
+		tx_see(tx, e->newest);
 		if (strcmp(e->id, meta->id) == 0 || !e->newest->record.object)
 			continue;
 		if (!cache_matches(c, e->newest->record.object, "@name",
@@ -77,67 +75,13 @@ static int check_unique(struct tx *tx, struct cache *c, const struct meta *meta,
 	return 0;
 }
 
-/* OLD, the version before or NULL, may refer to what has since begun to go
- * away: only a new reference needs its target. */
-static int check_reference(struct tx *tx, const struct index_field *f,
-			   const struct version *old, const char *id,
-			   struct err *err)
+void tx_set_view(struct tx *tx,
+		 bool (*fn)(void *ctx, const struct kind *k,
+			    const void *object),
+		 void *ctx)
 {
-	const struct meta *target;
-	char pointer[80];
-	size_t n = 0;
-
-	if (!id || (old && cache_matches(old->entry->cache, old->record.object,
-					 f->path, id)))
-		return 0;
-	target = tx_get(tx, f->refers, id);
-	if (target && !target->deleted_at)
-		return 0;
-	pointer[n++] = '/';
-	for (const char *p = f->path; *p && n + 1 < sizeof(pointer); p++)
-		pointer[n++] = *p == '.' ? '/' : *p;
-	pointer[n] = '\0';
-	if (target)
-		return err_at(err, ERR_CONFLICT, pointer,
-			      "%s %s is being deleted", f->refers->name, id);
-	return err_at(err, ERR_INVALID, pointer, "there is no %s %s",
-		      f->refers->name, id);
-}
-
-static int check_references(struct tx *tx, struct cache *c, const void *object,
-			    struct err *err)
-{
-	const struct entry *e =
-		cache_find(c, ((const struct meta *)object)->id);
-	const struct version *old =
-		e && e->newest->record.object ? see(tx, e->newest) : NULL;
-	const char *o = object;
-
-	for (size_t i = 0; i < c->n_fields; i++) {
-		const struct index_field *f = &c->fields[i];
-		const struct items *items;
-
-		if (!f->refers)
-			continue;
-		if (!f->list) {
-			const void *at = o + f->offset;
-
-			if (check_reference(tx, f, old,
-					    *(const char *const *)at, err) < 0)
-				return -1;
-			continue;
-		}
-		items = (const void *)(o + f->list_offset);
-		for (size_t n = 0; n < items->n; n++) {
-			const void *at = (const char *)items->at +
-					 n * f->list->size + f->offset;
-
-			if (check_reference(tx, f, old,
-					    *(const char *const *)at, err) < 0)
-				return -1;
-		}
-	}
-	return 0;
+	tx->sees = fn;
+	tx->sees_ctx = ctx;
 }
 
 /* A transaction that writes an object twice leaves the second one only.  The
@@ -178,7 +122,7 @@ int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
 	struct meta *meta = object;
 
 	assert(meta->id && is_word(meta->id, 40));
-	if (check_references(tx, c, object, err) < 0 ||
+	if (reference_check(tx, c, object, err) < 0 ||
 	    (meta->name && check_unique(tx, c, meta, err) < 0))
 		return -1;
 	meta->revision = (int64_t)tx->change->revision;
@@ -200,61 +144,6 @@ int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
 	return 0;
 }
 
-/* Who refers to an object, found so far. */
-struct users {
-	struct buf text;
-	size_t n;
-};
-
-/* The objects of cache C that refer to ID by field F. */
-static void find_users(struct tx *tx, const struct cache *c,
-		       const struct index_field *f, const char *id,
-		       struct users *users)
-{
-	const struct sorted *set = cache_index(c, f->path, id);
-	struct sorted_walk w;
-	const struct entry *e;
-
-	if (!set)
-		return;
-	w = sorted_from(set, NULL);
-	while (users->n <= USERS_COUNTED && (e = sorted_next(&w))) {
-		const struct meta *meta = e->newest->record.object;
-
-		see(tx, e->newest);
-		if (!meta || !cache_matches(c, meta, f->path, id))
-			continue;
-		if (users->n++ < USERS_NAMED)
-			buf_addf(&users->text, "%s%s \"%s\"",
-				 users->text.len ? ", " : "", c->kind->name,
-				 meta->name ? meta->name : meta->id);
-	}
-}
-
-static int check_unused(struct tx *tx, const struct kind *k, const char *id,
-			struct err *err)
-{
-	struct store *s = tx->store;
-	struct users users = {.text = BUF_INIT(4096)};
-
-	for (size_t i = 0; i < s->n_caches; i++) {
-		const struct cache *c = &s->caches[i];
-
-		for (size_t j = 0; j < c->n_fields; j++)
-			if (c->fields[j].refers == k)
-				find_users(tx, c, &c->fields[j], id, &users);
-	}
-	if (users.n > USERS_COUNTED)
-		buf_adds(&users.text, " and many more");
-	else if (users.n > USERS_NAMED)
-		buf_addf(&users.text, " and %zu more", users.n - USERS_NAMED);
-	if (users.n)
-		err_set(err, ERR_CONFLICT, "%s %s is in use by %s", k->name, id,
-			buf_str(&users.text));
-	buf_release(&users.text);
-	return users.n ? -1 : 0;
-}
-
 int tx_delete(struct tx *tx, const struct kind *k, const char *id,
 	      struct err *err)
 {
@@ -264,7 +153,7 @@ int tx_delete(struct tx *tx, const struct kind *k, const char *id,
 	if (!tx_get(tx, k, id))
 		return err_set(err, ERR_NOT_FOUND, "there is no %s %s", k->name,
 			       id);
-	if (check_unused(tx, k, id, err) < 0)
+	if (reference_release(tx, k, id, err) < 0)
 		return -1;
 	buf_clear(line);
 	line_begin(line, '-', k->name, k->version, id);

@@ -19,6 +19,13 @@ struct tx;
 /* NULL when it is not there. */
 const void *tx_get(struct tx *tx, const struct kind *k, const char *id);
 
+/* What FN does not see may not be referred to: it is as if it were not
+ * there. */
+void tx_set_view(struct tx *tx,
+		 bool (*fn)(void *ctx, const struct kind *k,
+			    const void *object),
+		 void *ctx);
+
 /* Write OBJECT, a struct of kind K, whose id and name are set; its revision is
  * set here.  Fails when its name is taken or it refers to what is not there.
  * OBJECT is copied. */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "identity/bootstrap.h"
 #include "identity/token.h"
 
 #define ARENA_MOST ((size_t)64 << 20)
@@ -53,13 +54,8 @@ void world_init(struct world *w, uint64_t seed)
 static int make_token(struct tx *tx, void *ctx, struct err *err)
 {
 	struct world *w = ctx;
-	char id[37], digest[65];
-	struct token t = {.meta = {.id = id, .name = "admin"},
-			  .digest = digest};
 
-	tx_new_id(tx, id);
-	token_digest(w->token, strlen(w->token), digest);
-	return tx_put(tx, &token_kind, &t, err);
+	return bootstrap(tx, w->token, err);
 }
 
 static void made(struct txn *t, const struct err *err)

@@ -1,0 +1,403 @@
+#include "identity/access.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "identity/token.h"
+#include "model/group.h"
+#include "model/role.h"
+#include "model/serviceaccount.h"
+#include "model/user.h"
+#include "store/read.h"
+
+/* Principals kept; when there are more, all are let go. */
+#define KEPT_MOST  4096
+#define ARENA_MOST ((size_t)64 << 20)
+
+struct kept {
+	char digest[65];
+	int64_t expires_at;
+	struct principal principal;
+	struct arena arena;
+};
+
+struct access {
+	struct store *store;
+	const struct clock *clock;
+	struct map kept;   /* token digest to struct kept */
+	uint64_t revision; /* of identities, when the first was kept */
+};
+
+struct access *access_new(struct store *s, const struct clock *clock)
+{
+	struct access *a = xcalloc(1, sizeof(*a));
+
+	a->store = s;
+	a->clock = clock;
+	return a;
+}
+
+static void drop_kept(struct access *a)
+{
+	struct kept *k;
+	size_t i = 0;
+
+	while ((k = map_next(&a->kept, &i))) {
+		arena_release(&k->arena);
+		free(k);
+	}
+	map_release(&a->kept);
+}
+
+void access_free(struct access *a)
+{
+	if (!a)
+		return;
+	drop_kept(a);
+	free(a);
+}
+
+/* The newest revision at which anything that rights depend on changed. */
+static uint64_t identity_revision(const struct store *s)
+{
+	static const struct kind *const matter[] = {
+		&user_kind, &serviceaccount_kind, &role_kind, &group_kind,
+		&token_kind};
+	uint64_t newest = 0;
+
+	for (size_t i = 0; i < COUNT_OF(matter); i++) {
+		uint64_t r = store_changed(s, matter[i]);
+
+		if (r > newest)
+			newest = r;
+	}
+	return newest;
+}
+
+static void add_rights(struct rights *to, const struct items *words)
+{
+	const char *const *w = words->at;
+
+	/* A word of a version that knew more nouns permits nothing here. */
+	for (size_t i = 0; i < words->n; i++)
+		(void)rights_add(to, w[i]);
+}
+
+static void add_grant(struct principal *p, struct arena *arena,
+		      struct owner where, const struct items *words)
+{
+	struct grant *more;
+
+	if (!words->n)
+		return;
+	more = arena_alloc(arena, (p->n + 1) * sizeof(*more));
+	if (p->n)
+		memcpy(more, p->grants, p->n * sizeof(*more));
+	p->grants = more;
+	if (where.organization)
+		more[p->n].organization =
+			arena_strdup(arena, where.organization);
+	if (where.project)
+		more[p->n].project = arena_strdup(arena, where.project);
+	add_rights(&more[p->n++].rights, words);
+}
+
+static void add_role(const struct store *s, const struct group *g,
+		     const char *role_id, struct arena *arena,
+		     struct principal *p)
+{
+	const char *const *projects = g->project_ids.at;
+	const struct role *role;
+	struct record r;
+
+	if (!store_get(s, 0, &role_kind, role_id, &r))
+		return;
+	role = r.object;
+	if (!g->organization_id) {
+		add_grant(p, arena, (struct owner){0}, &role->platform);
+		return;
+	}
+	add_grant(p, arena, (struct owner){g->organization_id, NULL},
+		  &role->organization);
+	for (size_t i = 0; i < g->project_ids.n; i++)
+		add_grant(p, arena,
+			  (struct owner){g->organization_id, projects[i]},
+			  &role->project);
+}
+
+/* The groups that have VALUE in the field PATH. */
+static void add_groups(const struct store *s, const char *path,
+		       const char *value, struct arena *arena,
+		       struct principal *p)
+{
+	struct scan scan = store_scan(s, 0, &group_kind, NULL);
+	size_t effort = 0;
+	struct record r;
+
+	if (!scan_narrow(&scan, path, value, NULL))
+		return;
+	while (scan_next(&scan, &r, &effort)) {
+		const struct group *g = r.object;
+		const char *const *roles = g->role_ids.at;
+
+		for (size_t i = 0; i < g->role_ids.n; i++)
+			add_role(s, g, roles[i], arena, p);
+	}
+}
+
+void access_grants(const struct store *s, const char *id, struct arena *arena,
+		   struct principal *ret)
+{
+	add_groups(s, "userIds", id, arena, ret);
+	add_groups(s, "serviceAccountIds", id, arena, ret);
+}
+
+/* The user or service account ID, by name and with its rights. */
+static int resolve(const struct store *s, const char *id, struct arena *arena,
+		   struct principal *ret, struct err *err)
+{
+	const struct user *u;
+	const struct meta *meta;
+	struct record r;
+
+	if (store_get(s, 0, &user_kind, id, &r)) {
+		u = r.object;
+		if (u->state != USER_ACTIVE)
+			return err_set(err, ERR_UNAUTHENTICATED,
+				       "the user is %s",
+				       u->state == USER_PENDING ? "pending"
+								: "suspended");
+		ret->name = arena_printf(arena, "user:%s", u->email);
+	} else if (store_get(s, 0, &serviceaccount_kind, id, &r)) {
+		meta = r.object;
+		ret->name =
+			arena_printf(arena, "serviceaccount:%s", meta->name);
+	} else {
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "the token's owner is gone");
+	}
+	ret->id = arena_strdup(arena, id);
+	access_grants(s, id, arena, ret);
+	return 0;
+}
+
+static const struct token *find_token(const struct store *s, const char *digest)
+{
+	struct scan scan = store_scan(s, 0, &token_kind, NULL);
+	struct record r;
+	size_t effort = 0;
+
+	if (!scan_narrow(&scan, "digest", digest, NULL) ||
+	    !scan_next(&scan, &r, &effort))
+		return NULL;
+	return r.object;
+}
+
+static int make(struct access *a, const char *digest, struct kept *k,
+		struct err *err)
+{
+	const struct token *t = find_token(a->store, digest);
+	const char *owner;
+
+	if (!t)
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "the token is not known");
+	owner = t->user_id ? t->user_id : t->service_account_id;
+	if (!owner)
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "the token has no owner");
+	k->expires_at = t->expires_at;
+	k->principal.token_id = arena_strdup(&k->arena, t->meta.id);
+	if (t->organization_id)
+		k->principal.scope.organization =
+			arena_strdup(&k->arena, t->organization_id);
+	if (t->project_id)
+		k->principal.scope.project =
+			arena_strdup(&k->arena, t->project_id);
+	return resolve(a->store, owner, &k->arena, &k->principal, err);
+}
+
+/* The kept principal of a token, made when it is not there. */
+static struct kept *look_up(struct access *a, const char *digest,
+			    struct err *err)
+{
+	uint64_t revision = identity_revision(a->store);
+	struct kept *k;
+
+	if (revision != a->revision || a->kept.count >= KEPT_MOST)
+		drop_kept(a);
+	a->revision = revision;
+	k = map_get(&a->kept, digest);
+	if (k)
+		return k;
+	k = xcalloc(1, sizeof(*k));
+	memcpy(k->digest, digest, sizeof(k->digest));
+	arena_init(&k->arena, ARENA_MOST);
+	if (make(a, digest, k, err) < 0) {
+		arena_release(&k->arena);
+		free(k);
+		return NULL;
+	}
+	map_add(&a->kept, k->digest, k);
+	return k;
+}
+
+int access_check(struct access *a, const char *header,
+		 const struct principal **ret, struct err *err)
+{
+	char digest[65];
+	struct kept *k;
+
+	if (!header)
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "send a token: Authorization: Bearer muster_…");
+	if (strncasecmp(header, "Bearer ", 7) != 0)
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "only bearer tokens are accepted");
+	header += 7;
+	header += strspn(header, " ");
+	token_digest(header, strlen(header), digest);
+	k = look_up(a, digest, err);
+	if (!k)
+		return -1;
+	if (k->expires_at && k->expires_at <= clock_wall(a->clock))
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "the token has expired");
+	*ret = &k->principal;
+	return 0;
+}
+
+int access_impersonate(struct access *a, const struct principal *p,
+		       const char *id, struct arena *arena,
+		       const struct principal **ret, struct err *err)
+{
+	struct principal *as = arena_alloc(arena, sizeof(*as));
+	struct principal *both = arena_alloc(arena, sizeof(*both));
+	const struct kind *k = &user_kind;
+	struct record r;
+
+	if (!store_get(a->store, 0, k, id, &r)) {
+		k = &serviceaccount_kind;
+		if (!store_get(a->store, 0, k, id, &r))
+			k = NULL;
+	}
+	/* Whom one may not act for is not there, whether or not they are. */
+	if (!k || !access_may(p, permission_noun(k->plural), VERB_IMPERSONATE,
+			      kind_owner(k, r.object)))
+		return err_set(err, ERR_FORBIDDEN,
+			       "there is no user or service account %s that "
+			       "you may act for",
+			       id);
+	if (resolve(a->store, id, arena, as, err) < 0) {
+		err->code = ERR_FORBIDDEN;
+		return -1;
+	}
+	*both = *p;
+	both->as = as;
+	both->name = arena_printf(arena, "%s as %s", p->name, as->name);
+	*ret = both;
+	return 0;
+}
+
+const struct principal *access_copy(const struct principal *p,
+				    struct arena *arena)
+{
+	struct principal *copy = arena_alloc(arena, sizeof(*copy));
+
+	*copy = *p;
+	copy->id = arena_strdup(arena, p->id);
+	copy->name = arena_strdup(arena, p->name);
+	copy->token_id = arena_strdup(arena, p->token_id);
+	copy->grants = arena_alloc(arena, p->n * sizeof(*p->grants));
+	for (size_t i = 0; i < p->n; i++) {
+		struct grant *g = &copy->grants[i];
+
+		*g = p->grants[i];
+		if (g->organization)
+			g->organization = arena_strdup(arena, g->organization);
+		if (g->project)
+			g->project = arena_strdup(arena, g->project);
+	}
+	if (p->scope.organization)
+		copy->scope.organization =
+			arena_strdup(arena, p->scope.organization);
+	if (p->scope.project)
+		copy->scope.project = arena_strdup(arena, p->scope.project);
+	return copy;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+/* Something of O's lies within WHERE. */
+static bool lies_in(struct owner where, struct owner o)
+{
+	if (where.project)
+		return same(where.project, o.project);
+	return !where.organization || same(where.organization, o.organization);
+}
+
+static bool grant_reaches(const struct grant *g, struct owner o)
+{
+	return lies_in((struct owner){g->organization, g->project}, o);
+}
+
+bool access_may(const struct principal *p, int noun, enum verb verb,
+		struct owner o)
+{
+	if (p->as && !access_may(p->as, noun, verb, o))
+		return false;
+	if (!lies_in(p->scope, o))
+		return false;
+	for (size_t i = 0; i < p->n; i++)
+		if (grant_reaches(&p->grants[i], o) &&
+		    rights_have(&p->grants[i].rights, noun, verb))
+			return true;
+	return false;
+}
+
+bool access_may_anywhere(const struct principal *p, int noun, enum verb verb)
+{
+	if (p->as && !access_may_anywhere(p->as, noun, verb))
+		return false;
+	for (size_t i = 0; i < p->n; i++)
+		if (rights_have(&p->grants[i].rights, noun, verb))
+			return true;
+	return false;
+}
+
+bool access_holds(const struct principal *p, const struct rights *r,
+		  struct owner o)
+{
+	struct rights all = {0};
+
+	if (p->as && !access_holds(p->as, r, o))
+		return false;
+	if (!lies_in(p->scope, o))
+		return false;
+	for (size_t i = 0; i < p->n; i++)
+		if (grant_reaches(&p->grants[i], o))
+			rights_join(&all, &p->grants[i].rights);
+	return rights_cover(&all, r);
+}
+
+const char *access_only_organization(const struct principal *p)
+{
+	const char *only = p->scope.organization;
+
+	for (size_t i = 0; !only && i < p->n; i++) {
+		only = p->grants[i].organization;
+		if (!only)
+			return NULL;
+	}
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->scope.organization &&
+		    !same(p->grants[i].organization, only))
+			return NULL;
+	return only;
+}
