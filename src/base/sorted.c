@@ -46,7 +46,7 @@ static size_t find_run(const struct sorted *s, const char *key)
 {
 	size_t low = 0, high = s->n;
 
-	if (compare(s, s->runs[high - 1], 0, key) <= 0)
+	if (high > 1 && compare(s, s->runs[high - 1], 0, key) <= 0)
 		return high - 1;
 	while (high - low > 1) {
 		size_t mid = low + (high - low) / 2;
