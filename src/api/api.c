@@ -186,21 +186,21 @@ int call_renew(struct call *c, struct err *err)
 		  : 0;
 }
 
+/* Who brings a good token is not shut out for what others at the same address
+ * (a proxy's, or this machine's) have guessed. */
 static int authenticate(struct call *c, struct err *err)
 {
 	struct api *api = c->api;
 	uint64_t now = clock_mono(api->conf.clock);
 	uint32_t wait;
 
-	if (!rate_has(&api->strangers, c->x->peer, now)) {
+	if (call_renew(c, err) < 0) {
+		if (rate_take(&api->strangers, c->x->peer, now, &wait))
+			return -1;
 		api->limited++;
 		err_set(err, ERR_RATE, "too many wrong tokens from %s",
 			c->x->peer);
-		err->retry_after_ms = 1000;
-		return -1;
-	}
-	if (call_renew(c, err) < 0) {
-		rate_take(&api->strangers, c->x->peer, now, &wait);
+		err->retry_after_ms = wait;
 		return -1;
 	}
 	if (rate_take(&api->callers, c->who->id, now, &wait))

@@ -140,7 +140,9 @@ static int read_after(struct call *c, uint64_t *at, const char **ret_id,
 		return 0;
 	dash = strchr(after, '-');
 	revision = strtoull(after, &end, 10);
+	/* Signs and blanks are strtoull's to take, and not ours. */
 	if (!dash || end != dash || !dash[1] || !revision ||
+	    strspn(after, "0123456789") != (size_t)(dash - after) ||
 	    (*at && *at != revision))
 		return err_set(err, ERR_INVALID,
 			       "after must be the `next` of the page before");

@@ -55,7 +55,7 @@ static void add_store(struct buf *b, const struct store *s)
 	struct store_stats stats;
 
 	store_stats(s, &stats);
-	add(b, "muster_store_revision", "counter", "Newest durable revision.",
+	add(b, "muster_store_revision", "gauge", "Newest durable revision.",
 	    stats.durable);
 	add(b, "muster_store_oldest_revision", "gauge",
 	    "Oldest revision that can be read.", stats.oldest);

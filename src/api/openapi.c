@@ -112,6 +112,10 @@ static void add_headers(struct buf *out, const struct route *r)
 	    strcmp(r->method, "DELETE") == 0)
 		add_parameter(out, "header", "If-Match", text,
 			      "The ETag it must still have; else 412.");
+	if (strstr(r->path, "{id}") && strcmp(r->method, "GET") == 0)
+		add_parameter(out, "header", "If-None-Match", text,
+			      "The ETag you know: 304 while it has it; with "
+			      "wait, answered once it has another.");
 	if (r->flags & ROUTE_FILTERS)
 		add_parameter(out, "header", "Last-Event-ID", text,
 			      "For a watch: go on after this revision.");
@@ -140,50 +144,156 @@ static void add_request(struct buf *out, const struct route *r,
 	}
 }
 
+/* What the routes without a noun answer with; the rest is read from tables. */
+static const struct {
+	const char *path, *status, *type, *schema;
+} plain[] = {
+	{"/healthz", "200", "text/plain", "{\"type\":\"string\"}"},
+	{"/readyz", "200", "text/plain", "{\"type\":\"string\"}"},
+	{"/readyz", "503", "text/plain", "{\"type\":\"string\"}"},
+	{"/metrics", "200", "text/plain", "{\"type\":\"string\"}"},
+	{"/v1/version", "200", "application/json",
+	 "{\"type\":\"object\",\"required\":[\"name\",\"version\",\"api\"],"
+	 "\"properties\":{\"name\":{\"type\":\"string\"},\"version\":{"
+	 "\"type\":\"string\"},\"api\":{\"type\":\"string\"}}}"},
+	{"/v1/openapi.json", "200", "application/json",
+	 "{\"type\":\"object\",\"required\":[\"openapi\",\"info\"]}"},
+	{"/v1/whoami", "200", "application/json",
+	 "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"roles\"],"
+	 "\"properties\":{\"id\":{\"type\":\"string\"},\"name\":{\"type\":"
+	 "\"string\"},\"roles\":{\"type\":\"array\",\"items\":{\"type\":"
+	 "\"string\"}}}}"},
+};
+
+#define TEXT_HEADER "{\"schema\":{\"type\":\"string\"}}"
+#define SURE_HEADER "{\"required\":true,\"schema\":{\"type\":\"string\"}}"
+#define STREAM      ",\"text/event-stream\":{\"schema\":{\"type\":\"string\"}}"
+
+/* Begins an answer; MORE is what it has beside its content. */
 static void add_answer(struct buf *out, const char *status, const char *doc,
-		       const char *schema)
+		       const char *more)
 {
-	buf_addf(out, "\"%s\":{\"description\":\"%s\"", status, doc);
-	if (schema)
-		buf_addf(out,
-			 ",\"content\":{\"application/json\":{\"schema\":"
-			 "%s}}",
-			 schema);
+	buf_addf(out, "\"%s\":{\"description\":\"%s\"%s", status, doc, more);
+}
+
+static void add_content(struct buf *out, const char *type, const char *schema,
+			const char *more)
+{
+	buf_addf(out, ",\"content\":{\"%s\":{\"schema\":%s}%s}", type, schema,
+		 more);
+}
+
+static void add_plain(struct buf *out, const struct route *r)
+{
+	for (size_t i = 0; i < COUNT_OF(plain); i++) {
+		if (strcmp(plain[i].path, r->path) != 0)
+			continue;
+		add_answer(out, plain[i].status, "The answer.", "");
+		add_content(out, plain[i].type, plain[i].schema, "");
+		buf_adds(out, "},");
+	}
+}
+
+/* The object, its list, or the plan to change it. */
+static void add_schema(struct buf *out, const char *title, const char *suffix,
+		       const char *more)
+{
+	struct buf ref = BUF_INIT(256);
+
+	buf_addf(&ref, "{\"$ref\":\"#/components/schemas/%s%s\"}", title,
+		 suffix);
+	add_content(out, "application/json", buf_str(&ref), more);
 	buf_adds(out, "},");
+	buf_release(&ref);
+}
+
+static void add_either(struct buf *out, const char *title)
+{
+	struct buf any = BUF_INIT(256);
+
+	buf_addf(&any,
+		 "{\"anyOf\":[{\"$ref\":\"#/components/schemas/%s\"},"
+		 "{\"$ref\":\"#/components/schemas/Plan\"}]}",
+		 title);
+	add_content(out, "application/json", buf_str(&any), "");
+	buf_adds(out, "},");
+	buf_release(&any);
+}
+
+static void add_noun_answers(struct buf *out, const struct route *r,
+			     const struct kind *k)
+{
+	static const char etag[] = ",\"headers\":{\"ETag\":" SURE_HEADER "}";
+
+	if (r->flags & ROUTE_FILTERS) {
+		add_answer(out, "200", "A page, or a watch.", "");
+		add_schema(out, k->title, "List", STREAM);
+	} else if (strcmp(r->method, "GET") == 0) {
+		add_answer(out, "200", "The object.", etag);
+		add_schema(out, k->title, "", "");
+		add_answer(out, "204", "It is gone: what was waited for.",
+			   "},");
+		add_answer(out, "304", "It is as you know it.", etag);
+		buf_adds(out, "},");
+	} else if (strcmp(r->method, "POST") == 0) {
+		add_answer(out, "200", "The plan.", "");
+		add_schema(out, "Plan", "", "");
+		add_answer(out, "201", "Created.",
+			   ",\"headers\":{\"ETag\":" SURE_HEADER
+			   ",\"Location\":" SURE_HEADER
+			   ",\"Idempotency-Replayed\":" TEXT_HEADER "}");
+		add_schema(out, k->title, "", "");
+	} else if (strcmp(r->method, "DELETE") == 0) {
+		add_answer(out, "200", "The plan.", "");
+		add_schema(out, "Plan", "", "");
+		add_answer(out, "204", "Deleted.", "},");
+	} else {
+		add_answer(out, "200", "The object as it is now, or the plan.",
+			   ",\"headers\":{\"ETag\":" TEXT_HEADER "}");
+		add_either(out, k->title);
+	}
 }
 
 static void add_answers(struct buf *out, const struct route *r,
 			const struct kind *k)
 {
-	struct buf ref = BUF_INIT(512);
-	bool changes = strcmp(r->method, "GET") != 0;
-
 	buf_adds(out, ",\"responses\":{");
-	if (!k) {
-		add_answer(out, "200", "The answer.", NULL);
-	} else if (r->flags & ROUTE_FILTERS) {
-		buf_addf(&ref, "{\"$ref\":\"#/components/schemas/%sList\"}",
-			 k->title);
-		add_answer(out, "200", "A page.", ref.data);
-	} else {
-		buf_addf(&ref,
-			 "{\"anyOf\":[{\"$ref\":\"#/components/schemas/%s"
-			 "\"}%s]}",
-			 k->title,
-			 changes ? ",{\"$ref\":\"#/components/schemas/Plan\"}"
-				 : "");
-		add_answer(out, "200", "The object, or the plan.", ref.data);
-		if (strcmp(r->method, "POST") == 0)
-			add_answer(out, "201", "Created.", ref.data);
-		if (strcmp(r->method, "GET") == 0)
-			add_answer(out, "304", "It is as you know it.", NULL);
-		if (strcmp(r->method, "POST") != 0)
-			add_answer(out, "204", "Gone.", NULL);
-	}
-	buf_adds(out, "\"default\":{\"description\":\"A problem.\",\"content\":"
-		      "{\"application/problem+json\":{\"schema\":{\"$ref\":"
-		      "\"#/components/schemas/Problem\"}}}}}");
-	buf_release(&ref);
+	if (k)
+		add_noun_answers(out, r, k);
+	else
+		add_plain(out, r);
+	add_answer(out, "default", "A problem.",
+		   ",\"headers\":{\"Retry-After\":" TEXT_HEADER
+		   ",\"WWW-Authenticate\":" TEXT_HEADER
+		   ",\"Allow\":" TEXT_HEADER "}");
+	add_content(out, "application/problem+json",
+		    "{\"$ref\":\"#/components/schemas/Problem\"}", "");
+	buf_adds(out, "}}");
+}
+
+/* "listProjects", "patchProject", "whoami": what generated clients call it. */
+static void add_operation_id(struct buf *out, const struct route *r,
+			     const struct kind *k)
+{
+	static const struct {
+		const char *method, *verb;
+	} verbs[] = {{"GET", "get"},
+		     {"POST", "create"},
+		     {"PUT", "replace"},
+		     {"PATCH", "patch"},
+		     {"DELETE", "delete"}};
+	const char *last = strrchr(r->path, '/') + 1;
+
+	buf_adds(out, ",\"operationId\":\"");
+	if (!k)
+		buf_add(out, last, strcspn(last, "."));
+	else if (r->flags & ROUTE_FILTERS)
+		buf_addf(out, "list%c%s", k->plural[0] & ~0x20, k->plural + 1);
+	for (size_t i = 0; k && i < COUNT_OF(verbs); i++)
+		if (!(r->flags & ROUTE_FILTERS) &&
+		    strcmp(verbs[i].method, r->method) == 0)
+			buf_addf(out, "%s%s", verbs[i].verb, k->title);
+	buf_addc(out, '"');
 }
 
 static void add_operation(struct buf *out, const struct route *r,
@@ -195,6 +305,7 @@ static void add_operation(struct buf *out, const struct route *r,
 		method[i] = (char)(r->method[i] | 0x20);
 	buf_addf(out, "\"%s\":{\"summary\":", method);
 	add_string(out, r->summary);
+	add_operation_id(out, r, k);
 	if (k)
 		buf_addf(out, ",\"tags\":[\"%s\"]", k->plural);
 	if (r->need == NEED_NOTHING)

@@ -55,6 +55,15 @@ static void add_violations(struct buf *out, const struct violations *v)
 	buf_addc(out, ']');
 }
 
+/* One that was found later than the others, when it met what is there. */
+static void add_violation(struct buf *out, const struct err *err)
+{
+	struct violations v = {.n = 1};
+
+	v.list[0] = (struct violation){err->field, err->msg};
+	add_violations(out, &v);
+}
+
 void problem_write(const struct err *err, int status, const char *request,
 		   struct buf *out)
 {
@@ -75,6 +84,8 @@ void problem_write(const struct err *err, int status, const char *request,
 		add_member(out, "requestId", request);
 	if (err->violations)
 		add_violations(out, err->violations);
+	else if (err->code == ERR_INVALID && err->field[0])
+		add_violation(out, err);
 	buf_addc(out, '}');
 }
 

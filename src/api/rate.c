@@ -30,11 +30,6 @@ static double left_at(const struct rate *r, unsigned i, uint64_t now_ms)
 	return left > r->burst ? r->burst : left;
 }
 
-bool rate_has(const struct rate *r, const char *name, uint64_t now_ms)
-{
-	return r->per_second <= 0 || left_at(r, bucket_of(name), now_ms) >= 1;
-}
-
 bool rate_take(struct rate *r, const char *name, uint64_t now_ms,
 	       uint32_t *ret_wait_ms)
 {

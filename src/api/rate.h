@@ -24,6 +24,3 @@ void rate_init(struct rate *r, double per_second, double burst);
 /* Take one for NAME; false, and how long to wait, when there is none left. */
 bool rate_take(struct rate *r, const char *name, uint64_t now_ms,
 	       uint32_t *ret_wait_ms);
-
-/* There is one left for NAME, which is not taken. */
-bool rate_has(const struct rate *r, const char *name, uint64_t now_ms);

@@ -241,6 +241,12 @@ void handle_watch(struct call *c)
 		return;
 	}
 	reply_header(&head, "Cache-Control", "no-store");
+	if (strcmp(c->x->method, "HEAD") == 0) {
+		if (w->snapshot)
+			store_unpin(&w->pin);
+		call_reply_with(c, &head);
+		return;
+	}
 	c->api->streams++;
 	c->api->calls[2]++;
 	w->watcher.wake = wake;

@@ -60,27 +60,6 @@ void buf_grew(struct buf *b, size_t len)
 	b->data[b->len] = '\0';
 }
 
-void buf_add(struct buf *b, const void *p, size_t len)
-{
-	char *to = buf_reserve(b, len);
-
-	if (!to)
-		return;
-	if (len)
-		memcpy(to, p, len);
-	buf_grew(b, len);
-}
-
-void buf_adds(struct buf *b, const char *s)
-{
-	buf_add(b, s, strlen(s));
-}
-
-void buf_addc(struct buf *b, char c)
-{
-	buf_add(b, &c, 1);
-}
-
 void buf_addi(struct buf *b, int64_t i)
 {
 	char digits[24];

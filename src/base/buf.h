@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/attr.h"
 
@@ -37,9 +38,30 @@ bool buf_ok(const struct buf *b);
 char *buf_reserve(struct buf *b, size_t len);
 void buf_grew(struct buf *b, size_t len);
 
-void buf_add(struct buf *b, const void *p, size_t len);
-void buf_adds(struct buf *b, const char *s);
-void buf_addc(struct buf *b, char c);
+/* Inline, for documents are made of many short pieces. */
+static inline void buf_add(struct buf *b, const void *p, size_t len)
+{
+	bool fits = b->room - b->len > len && b->max - b->len >= len;
+	char *to = fits && !b->full ? b->data + b->len : buf_reserve(b, len);
+
+	if (!to)
+		return;
+	if (len)
+		memcpy(to, p, len);
+	to[len] = '\0';
+	b->len += len;
+}
+
+static inline void buf_adds(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+static inline void buf_addc(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
 void buf_addi(struct buf *b, int64_t i);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
 

@@ -40,6 +40,8 @@ static bool check_text(const char *s, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)s[i];
 
+		if (c >= ' ' && c < 0x7f)
+			continue;
 		if (c < ' ' || c == 0x7f)
 			return false;
 		if (c == 0xc2 && i + 1 < len && (unsigned char)s[i + 1] < 0xa0)

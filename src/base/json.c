@@ -340,22 +340,24 @@ void json_write(const struct node *n, bool indent, struct buf *out)
 /* How many bytes from S need no escape. */
 static size_t plain_run(const char *s, size_t len)
 {
+	static const bool plain[256] = {
+		[' ' ... '!'] = true,
+		['#' ... '['] = true,
+		[']' ... '~'] = true,
+	};
 	size_t i = 0, n;
 	uint32_t c;
 
-	while (i < len) {
-		if ((unsigned char)s[i] < 0x7f) {
-			if (s[i] < ' ' || s[i] == '"' || s[i] == '\\')
-				break;
+	for (;;) {
+		while (i < len && plain[(unsigned char)s[i]])
 			i++;
-			continue;
-		}
+		if (i == len || (unsigned char)s[i] < 0x80)
+			return i;
 		n = utf8_take(s + i, len - i, &c);
-		if (!n || c == 0x7f)
-			break;
+		if (!n)
+			return i;
 		i += n;
 	}
-	return i;
 }
 
 static void add_escape(struct buf *out, unsigned char c)

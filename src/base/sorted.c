@@ -34,15 +34,24 @@ static struct sorted_run *run_new(size_t room)
 	return r;
 }
 
-/* The last run that begins at or before KEY; the first run when none does. */
+static int compare(const struct sorted *s, const struct sorted_run *r, size_t i,
+		   const char *key)
+{
+	return strcmp(s->key(r->members[i]), key);
+}
+
+/* The last run that begins at or before KEY; the first run when none does.
+ * The last one is tried first: what is new mostly goes there. */
 static size_t find_run(const struct sorted *s, const char *key)
 {
 	size_t low = 0, high = s->n;
 
+	if (high > 1 && compare(s, s->runs[high - 1], 0, key) <= 0)
+		return high - 1;
 	while (high - low > 1) {
 		size_t mid = low + (high - low) / 2;
 
-		if (strcmp(s->key(s->runs[mid]->members[0]), key) <= 0)
+		if (compare(s, s->runs[mid], 0, key) <= 0)
 			low = mid;
 		else
 			high = mid;
@@ -50,16 +59,24 @@ static size_t find_run(const struct sorted *s, const char *key)
 	return low;
 }
 
-/* The first place in R whose key is not less than KEY; or R->n. */
+/* The first place in R whose key is not less than KEY; or R->n.  Sought from
+ * the end in growing steps, for the same reason. */
 static size_t find_place(const struct sorted *s, const struct sorted_run *r,
 			 const char *key)
 {
 	size_t low = 0, high = r->n;
 
+	for (size_t step = 1; step < high; step *= 2) {
+		if (compare(s, r, high - step, key) < 0) {
+			low = high - step + 1;
+			break;
+		}
+		high -= step;
+	}
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (strcmp(s->key(r->members[mid]), key) < 0)
+		if (compare(s, r, mid, key) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -70,7 +87,7 @@ static size_t find_place(const struct sorted *s, const struct sorted_run *r,
 static bool is_at(const struct sorted *s, const struct sorted_run *r, size_t i,
 		  const char *key)
 {
-	return i < r->n && strcmp(s->key(r->members[i]), key) == 0;
+	return i < r->n && compare(s, r, i, key) == 0;
 }
 
 static void insert_run(struct sorted *s, size_t at, struct sorted_run *r)

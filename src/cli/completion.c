@@ -115,16 +115,16 @@ static void bash_nouns(struct buf *out)
 }
 
 /* A plural means its noun. */
-static void add_plurals(struct buf *out)
+static void add_plurals(const char *variable, struct buf *out)
 {
 	for (const struct kind *const *k = kinds; *k; k++)
 		if (!(*k)->internal)
-			buf_addf(out, "\t(%s) cmd=%s ;;\n", (*k)->plural,
-				 (*k)->name);
+			buf_addf(out, "\t(%s) %s=%s ;;\n", (*k)->plural,
+				 variable, (*k)->name);
 }
 
 /* The common options whose value is no command. */
-static void add_valued(struct buf *out)
+static void add_valued(const char *gap, struct buf *out)
 {
 	const char *before = "";
 
@@ -133,8 +133,8 @@ static void add_valued(struct buf *out)
 			continue;
 		buf_addf(out, "%s--%s", before, o->name);
 		if (o->letter)
-			buf_addf(out, "|-%c", o->letter);
-		before = "|";
+			buf_addf(out, "%s-%c", gap, o->letter);
+		before = gap;
 	}
 }
 
@@ -162,7 +162,7 @@ static void bash_head(struct buf *out)
 		 "\t\tif [[ -n $skip ]]; then skip=; continue; fi\n"
 		 "\t\tcase $w in\n"
 		 "\t\t(");
-	add_valued(out);
+	add_valued("|", out);
 	buf_adds(out, ") skip=1 ;;\n"
 		      "\t\t(-*) ;;\n"
 		      "\t\t(*) if [[ -z $cmd ]]; then cmd=$w\n"
@@ -170,7 +170,7 @@ static void bash_head(struct buf *out)
 		      "\t\tesac\n"
 		      "\tdone\n"
 		      "\tcase $cmd in\n");
-	add_plurals(out);
+	add_plurals("cmd", out);
 	buf_adds(out, "\tesac\n\tcase $cmd in\n");
 }
 
@@ -272,7 +272,7 @@ static void zsh_leaf(struct cli *c, const struct page *p, struct buf *out)
 
 	if (!o->name)
 		return;
-	buf_addf(out, "\t('%s'%s) opts+=(\n", p->path,
+	buf_addf(out, "\t('%s'%s) flags+=(\n", p->path,
 		 strchr(p->path, ' ') ? "" : "' '*");
 	for (; o->name; o++)
 		zsh_option(o, out);
@@ -295,7 +295,7 @@ static void zsh_words(struct cli *c, struct buf *out)
 	while (page_next(c, &i, &p))
 		zsh_word(c, &p, out);
 	buf_adds(out, ")\n\t_describe command all\n}\n"
-		      "_muster_second() {\n\tlocal -a all\n\tcase $cmd in\n");
+		      "_muster_second() {\n\tlocal -a all\n\tcase $noun in\n");
 	for (i = 0; page_next(c, &i, &p);) {
 		const struct command *k = p.command->children;
 
@@ -315,6 +315,7 @@ static void zsh_words(struct cli *c, struct buf *out)
 		      "\tesac\n\t_describe command all\n}\n");
 }
 
+/* _arguments has variables of its own, cmd among them, that hide ours. */
 void completion_zsh(struct cli *c, struct buf *out)
 {
 	buf_adds(out, "#compdef muster\n"
@@ -326,28 +327,28 @@ void completion_zsh(struct cli *c, struct buf *out)
 		      "--timeout 3s 2>/dev/null)\"})\n"
 		      "\tcompadd -- ${names##*/}\n}\n");
 	zsh_words(c, out);
-	buf_adds(out, "_muster_rest() {\n\tcase $sub in\n"
-		      "\t(get|update|delete|watch|use) _muster_names $cmd ;;\n"
+	buf_adds(out, "_muster_rest() {\n\tcase $verb in\n"
+		      "\t(get|update|delete|watch|use) _muster_names $noun ;;\n"
 		      "\tesac\n}\n"
 		      "_muster() {\n"
-		      "\tlocal cmd= sub= skip= w\n"
-		      "\tlocal -a opts\n"
+		      "\tlocal noun= verb= skip= w\n"
+		      "\tlocal -a flags\n"
 		      "\tfor w in ${words[2,CURRENT-1]}; do\n"
 		      "\t\tif [[ -n $skip ]]; then skip=; continue; fi\n"
 		      "\t\tcase $w in\n\t\t(");
-	add_valued(out);
+	add_valued("|", out);
 	buf_adds(out, ") skip=1 ;;\n"
 		      "\t\t(-*) ;;\n"
-		      "\t\t(*) if [[ -z $cmd ]]; then cmd=$w\n"
-		      "\t\telif [[ -z $sub ]]; then sub=$w; fi ;;\n"
-		      "\t\tesac\n\tdone\n\tcase $cmd in\n");
-	add_plurals(out);
-	buf_adds(out, "\tesac\n\topts=(\n");
+		      "\t\t(*) if [[ -z $noun ]]; then noun=$w\n"
+		      "\t\telif [[ -z $verb ]]; then verb=$w; fi ;;\n"
+		      "\t\tesac\n\tdone\n\tcase $noun in\n");
+	add_plurals("noun", out);
+	buf_adds(out, "\tesac\n\tflags=(\n");
 	for (const struct command_option *o = cli_options; o->name; o++)
 		zsh_option(o, out);
-	buf_adds(out, "\t)\n\tcase \"$cmd $sub\" in\n");
+	buf_adds(out, "\t)\n\tcase \"$noun $verb\" in\n");
 	each_leaf(c, zsh_leaf, out);
-	buf_adds(out, "\tesac\n\t_arguments -S $opts "
+	buf_adds(out, "\tesac\n\t_arguments -S $flags "
 		      "'1: :_muster_commands' '2: :_muster_second' "
 		      "'*: :_muster_rest'\n}\n"
 		      "if [[ $funcstack[1] == _muster ]]; then _muster \"$@\"; "
@@ -375,10 +376,11 @@ static void fish_option(const struct command_option *o, const char *when,
 	buf_addf(out, " -l %s", o->name);
 	if (o->letter)
 		buf_addf(out, " -s %c", o->letter);
-	if (o->argument && !(o->flags & OPTION_MAYBE))
-		buf_adds(out, " -r");
-	if (o->argument && strcmp(o->argument, "FILE") == 0)
-		buf_adds(out, " -F");
+	if (o->argument && (strcmp(o->argument, "FILE") == 0 ||
+			    strcmp(o->argument, "DIR") == 0))
+		buf_adds(out, " -r -F");
+	else if (o->argument && !(o->flags & OPTION_MAYBE))
+		buf_adds(out, " -x");
 	if (o->refers) {
 		buf_addf(out, " -a '(__muster_names %s)'", o->refers);
 	} else if (o->choices) {
@@ -419,30 +421,55 @@ static void fish_word(struct cli *c, const struct page *p, const char *when,
 	buf_addc(out, '\n');
 }
 
+/* __muster_words are the words typed so far, without options and with nouns in
+ * the singular; __muster_in tells whether they begin with its arguments, and
+ * __muster_at whether they are just these. */
+static void fish_head(struct buf *out)
+{
+	buf_adds(out, "# fish completion for muster; made by 'muster "
+		      "completion fish'.\n"
+		      "function __muster_names\n"
+		      "\tmuster $argv[1] list -o name --quiet --timeout 3s "
+		      "2>/dev/null | string replace -r '.*/' ''\n"
+		      "end\n"
+		      "function __muster_words\n"
+		      "\tset -l skip\n"
+		      "\tfor w in (commandline -opc)[2..-1]\n"
+		      "\t\tif set -q skip[1]\n"
+		      "\t\t\tset -e skip[1]\n"
+		      "\t\t\tcontinue\n"
+		      "\t\tend\n"
+		      "\t\tswitch $w\n"
+		      "\t\tcase ");
+	add_valued(" ", out);
+	buf_adds(out, "\n\t\t\tset skip 1\n"
+		      "\t\tcase '-*'\n");
+	for (const struct kind *const *k = kinds; *k; k++)
+		if (!(*k)->internal)
+			buf_addf(out, "\t\tcase %s\n\t\t\techo %s\n",
+				 (*k)->plural, (*k)->name);
+	buf_adds(out, "\t\tcase '*'\n"
+		      "\t\t\techo -- $w\n"
+		      "\t\tend\n"
+		      "\tend\n"
+		      "end\n"
+		      "function __muster_in\n"
+		      "\tset -l words (__muster_words)\n"
+		      "\tstring match -q -- \"$argv *\" \"$words \"\n"
+		      "end\n"
+		      "function __muster_at\n"
+		      "\tset -l words (__muster_words)\n"
+		      "\ttest \"$words\" = \"$argv\"\n"
+		      "end\n"
+		      "complete -c muster -f\n");
+}
+
 void completion_fish(struct cli *c, struct buf *out)
 {
 	struct page p;
 	size_t i = 0;
 
-	buf_adds(out,
-		 "# fish completion for muster; made by 'muster completion "
-		 "fish'.\n"
-		 "function __muster_names\n"
-		 "\tmuster $argv[1] list -o name --quiet --timeout 3s "
-		 "2>/dev/null | string replace -r '.*/' ''\n"
-		 "end\n"
-		 "function __muster_words\n"
-		 "\tstring match -v -- '-*' (commandline -opc)[2..-1]\n"
-		 "end\n"
-		 "function __muster_in\n"
-		 "\tset -l words (__muster_words)\n"
-		 "\ttest (count $words) -ge (count $argv); and test "
-		 "\"$words[1..(count $argv)]\" = \"$argv\"\n"
-		 "end\n"
-		 "function __muster_at\n"
-		 "\ttest (string join ' ' (__muster_words)) = \"$argv\"\n"
-		 "end\n"
-		 "complete -c muster -f\n");
+	fish_head(out);
 	while (page_next(c, &i, &p)) {
 		const struct command *k = p.command->children;
 
@@ -456,8 +483,12 @@ void completion_fish(struct cli *c, struct buf *out)
 				  out);
 		}
 	}
-	buf_adds(out, "complete -c muster -n '__muster_in completion' -a "
-		      "'bash zsh fish'\n");
+	buf_adds(out, "complete -c muster -n '__muster_at completion' -a "
+		      "'bash zsh fish'\n"
+		      "complete -c muster -n '__muster_at context use' -a "
+		      "'(__muster_names context)'\n"
+		      "complete -c muster -n '__muster_at context delete' -a "
+		      "'(__muster_names context)'\n");
 	each_leaf(c, fish_leaf, out);
 	for (const struct command_option *o = cli_options; o->name; o++)
 		fish_option(o, NULL, out);

@@ -61,15 +61,18 @@ static void add_options(struct buf *out, const struct command_option *o)
 		add_option(out, o);
 }
 
-static void add_examples(struct cli *c, const struct page *p, struct buf *out)
+/* BEFORE begins the first one, as a section or a paragraph. */
+static void add_examples(struct cli *c, const struct page *p,
+			 const char *before, struct buf *out)
 {
 	const struct command_example *e = p->command->examples;
 
 	for (; e && e->line; e++) {
 		if (e->text) {
-			buf_adds(out, ".PP\n");
+			buf_adds(out, before);
 			add_text(out, page_text(c, p, e->text));
 		}
+		before = ".PP\n";
 		buf_adds(out, ".PP\n.RS 4\n.nf\n");
 		add_text(out, page_text(c, p, e->line));
 		buf_adds(out, ".fi\n.RE\n");
@@ -177,7 +180,7 @@ static void add_child(struct cli *c, const struct page *p, struct buf *out)
 	if (p->command->help)
 		add_text(out, page_text(c, p, p->command->help));
 	add_options(out, page_options(c, p, NULL));
-	add_examples(c, p, out);
+	add_examples(c, p, ".PP\n", out);
 }
 
 static void command_page(struct cli *c, const struct page *p, struct buf *out)
@@ -216,10 +219,7 @@ static void command_page(struct cli *c, const struct page *p, struct buf *out)
 			      "have it:\n");
 		add_fields(c, p->kind->fields, "", out);
 	}
-	if (p->command->examples) {
-		buf_adds(out, ".SH EXAMPLES\n");
-		add_examples(c, p, out);
-	}
+	add_examples(c, p, ".SH EXAMPLES\n", out);
 	add_exits(out);
 	add_see_also(c, "muster", out);
 }

@@ -14,7 +14,9 @@
  * first revision (the guard), the backend MUST first feed the core every row
  * from there on and then answer BATCH_LOST.  A batch whose horizon lies before
  * the log's own MUST leave its trims undone and the horizon alone: another has
- * trimmed further, and less may be left of the same rows.
+ * trimmed further, and less may be left of the same rows.  Rows that the core
+ * has yet to hear of must be whole: when some lie before the horizon, nobody
+ * can tell what was deleted, and the process MUST end, to load anew.
  */
 #pragma once
 

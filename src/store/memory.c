@@ -96,6 +96,13 @@ static int feed_from(struct memory *m, uint64_t from, struct err *err)
 	return 0;
 }
 
+bool memory_behind(const struct backend *b)
+{
+	const struct memory *m = (const struct memory *)b;
+
+	return m->seen + 1 < m->disk->horizon;
+}
+
 static int memory_load(struct backend *b, backend_feed *feed, void *ctx,
 		       uint64_t *ret_horizon, struct err *err)
 {
@@ -182,7 +189,8 @@ void memory_answer(struct backend *b, enum memory_fate fate)
 	assert(batch);
 	if (!guard_holds(m)) {
 		batch->result = BATCH_LOST;
-		if (feed_from(m, m->seen + 1, &batch->err) < 0)
+		if (memory_behind(b) ||
+		    feed_from(m, m->seen + 1, &batch->err) < 0)
 			abort();
 	} else if (fate == MEMORY_REFUSED) {
 		batch->result = BATCH_FAILED;
@@ -191,7 +199,8 @@ void memory_answer(struct backend *b, enum memory_fate fate)
 	} else {
 		batch->result = BATCH_DONE;
 		write_batch(m->disk, batch);
-		m->seen = m->disk->newest;
+		if (batch->n) /* else others may have written since */
+			m->seen = m->disk->newest;
 	}
 	m->batch = NULL;
 	batch->done(batch);
@@ -207,5 +216,9 @@ void memory_write_silently(struct backend *b)
 
 int memory_poll(struct backend *b, struct err *err)
 {
+	if (memory_behind(b))
+		return err_set(err, ERR_GONE,
+			       "what was written meanwhile is trimmed already: "
+			       "open the disk anew");
 	return feed_from(memory(b), memory(b)->seen + 1, err);
 }

@@ -37,6 +37,10 @@ enum memory_fate {
 /* A batch waits for its answer. */
 bool memory_pending(const struct backend *b);
 
+/* Some of what others have written is trimmed already: this one must be closed,
+ * for it can neither hear of it nor have its next batch answered. */
+bool memory_behind(const struct backend *b);
+
 /* Decide the waiting batch's fate; a lost guard comes before it. */
 void memory_answer(struct backend *b, enum memory_fate fate);
 

@@ -3,68 +3,16 @@
 import json
 import os
 import pty
-import select
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 
 import yaml
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cli_rig import MUSTER, Client, check, done, has, read_until  # noqa: E402
 from cli_stub import TOKEN, Stub  # noqa: E402
-
-MUSTER = os.path.abspath(sys.argv[1])
-count = failed = 0
-
-
-def check(ok, text, *why):
-    global count, failed
-    count += 1
-    print("%s %d - %s" % ("ok" if ok else "not ok", count, text))
-    if not ok:
-        failed += 1
-        for line in why:
-            for part in str(line).splitlines():
-                print("#   " + part)
-    sys.stdout.flush()
-
-
-class Client:
-    def __init__(self, server, token=TOKEN):
-        self.home = tempfile.mkdtemp(prefix="muster-cli-")
-        self.env = {"HOME": self.home, "PATH": os.environ["PATH"],
-                    "TERM": "xterm"}
-        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
-            if name in os.environ:
-                self.env[name] = os.environ[name]
-        if server:
-            self.env["MUSTER_SERVER"] = server
-        if token:
-            self.env["MUSTER_TOKEN"] = token
-
-    def run(self, *args, input="", **env):
-        return subprocess.run([MUSTER, *args], input=input, text=True,
-                              env={**self.env, **env}, timeout=60,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def expect(self, status, text, *args, **more):
-        result = self.run(*args, **more)
-        check(result.returncode == status, text,
-              "muster " + " ".join(args),
-              "status %d, not %d" % (result.returncode, status),
-              result.stdout, result.stderr)
-        return result
-
-    @property
-    def config(self):
-        return os.path.join(self.home, ".config", "muster", "config.yaml")
-
-
-def has(text, *parts):
-    return all(part in text for part in parts)
-
 
 def usage():
     c = Client("http://127.0.0.1:1")
@@ -94,7 +42,7 @@ def usage():
 
 
 def unreachable():
-    c = Client("http://127.0.0.1:1", None)
+    c = Client("http://127.0.0.1:1")
     r = c.expect(6, "an unreachable server", "project", "list")
     check("muster serve" in r.stderr, "what to do about a local one",
           r.stderr)
@@ -104,7 +52,7 @@ def unreachable():
 
 
 def sign_in(stub):
-    c = Client(stub.url, None)
+    c = Client(stub.url)
     r = c.expect(4, "no token", "project", "list")
     check("muster login --token-file ./var/admin.token" in r.stderr,
           "a newcomer is told what to do", r.stderr)
@@ -146,7 +94,7 @@ def sign_in(stub):
 
 
 def prompt(stub):
-    c = Client(stub.url, None)
+    c = Client(stub.url)
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(MUSTER, [MUSTER, "login"], c.env)
@@ -359,16 +307,6 @@ def deletes(stub, c):
           "and takes no for an answer")
 
 
-def read_until(process, lines, most):
-    """That many lines, or what came within a time."""
-    fd, text = process.stdout.fileno(), b""
-    end = time.time() + most
-    while time.time() < end and text.count(b"\n") < lines:
-        if select.select([fd], [], [], 0.1)[0]:
-            text += os.read(fd, 65536)
-    return text.decode().splitlines()
-
-
 def watch(stub, c):
     stub.objects["organizations"].clear()
     first = stub.make("organizations", name="first")
@@ -459,7 +397,7 @@ echo "${COMPREPLY[@]}"
 
 def main():
     stub = Stub()
-    c = Client(stub.url)
+    c = Client(stub.url, TOKEN)
     usage()
     unreachable()
     sign_in(stub)
@@ -473,8 +411,7 @@ def main():
     deletes(stub, c)
     watch(stub, c)
     explained(stub, c)
-    print("1..%d" % count)
-    return failed != 0
+    return done()
 
 
 sys.exit(main())
