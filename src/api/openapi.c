@@ -129,7 +129,7 @@ static void add_request(struct buf *out, const struct route *r,
 	} bodies[] = {
 		{"POST", "Create"}, {"PUT", "Replace"}, {"PATCH", "Patch"}};
 
-	for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+	for (size_t i = 0; r->consumes && i < COUNT_OF(bodies); i++) {
 		if (strcmp(bodies[i].method, r->method) != 0)
 			continue;
 		buf_adds(out, ",\"requestBody\":{\"required\":true,"

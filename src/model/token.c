@@ -22,6 +22,8 @@ static const struct field fields[] = {
 	 "When it stops working; absent: never."},
 	{"lastUsedAt", FIELD_TIME, FIELD_READ_ONLY | FIELD_COLUMN,
 	 AT(last_used_at), "When it was last used, to the hour."},
+	{"token", FIELD_STRING, FIELD_READ_ONLY, AT(secret),
+	 "The token itself: only in the answer that made it, and never again."},
 	{0},
 };
 

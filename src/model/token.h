@@ -10,6 +10,7 @@ struct token {
 	const char *digest; /* SHA-256 of the token, in hex */
 	int64_t expires_at; /* 0: never */
 	int64_t last_used_at;
+	const char *secret; /* never kept: only in the answer that made it */
 };
 
 extern const struct kind token_kind;

@@ -147,7 +147,7 @@ static void read_document(struct model *m, struct fact *f, const struct line *l)
 	copy(f->name, sizeof(f->name), node_text(n, "name"));
 	copy(f->within, sizeof(f->within), node_text(n, "organizationId"));
 	op = node_text(n, "description");
-	f->op = op ? strtol(op, NULL, 10) : -1;
+	f->op = op && op[0] >= '0' && op[0] <= '9' ? strtol(op, NULL, 10) : -1;
 	if (!node_get(n, "revision") ||
 	    node_int(node_get(n, "revision")) != (int64_t)f->revision)
 		model_broken(m, "a document with another revision than %llu",
