@@ -120,7 +120,7 @@ static void narrow(struct call *c, struct scan *scan,
 				filters->list[i].value, after))
 			return;
 	/* A tenant's page does not walk past everyone else's. */
-	name = access_only_organization(c->who);
+	name = k->open ? NULL : access_only_organization(c->who);
 	if (name)
 		scan_narrow(scan, "organizationId", name, after);
 }

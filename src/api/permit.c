@@ -12,7 +12,15 @@ static bool may(const struct call *c, const struct kind *k, enum verb verb,
 
 bool permit_sees(const struct call *c, const struct kind *k, const void *object)
 {
-	return object && may(c, k, VERB_READ, kind_owner(k, object));
+	struct owner o;
+
+	if (!object)
+		return false;
+	o = kind_owner(k, object);
+	if (k->open && !o.organization && !o.project)
+		return access_may_anywhere(c->who, (int)kind_index(k),
+					   VERB_READ);
+	return may(c, k, VERB_READ, o);
 }
 
 bool permit_view(void *ctx, const struct kind *k, const void *object)

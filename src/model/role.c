@@ -30,6 +30,7 @@ const struct kind role_kind = {
 	.plural = "roles",
 	.title = "Role",
 	.doc = "What its holders may do.",
+	.open = true,
 	.size = sizeof(struct role),
 	.fields = fields,
 	.unique_within = "organizationId",
