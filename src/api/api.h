@@ -16,10 +16,12 @@
 #include "http/exchange.h"
 
 struct api;
+struct quota_sums;
 struct store;
 
 struct api_conf {
 	struct store *store;
+	struct quota_sums *sums; /* kept beside that store */
 	const struct clock *clock;
 	struct random *random;
 	const char *version;

@@ -28,12 +28,12 @@ bool permit_view(void *ctx, const struct kind *k, const void *object)
 	return permit_sees(ctx, k, object);
 }
 
-static int forbid(const struct call *c, enum verb verb, struct err *err)
+static int forbid(const struct kind *k, enum verb verb, struct err *err)
 {
 	return err_set(err, ERR_FORBIDDEN,
 		       "this needs the permission %s:%s, which you do not have "
 		       "here",
-		       c->noun->kind->plural, verb_name(verb));
+		       k->plural, verb_name(verb));
 }
 
 int permit(struct call *c, enum verb verb, const void *object, struct err *err)
@@ -45,7 +45,7 @@ int permit(struct call *c, enum verb verb, const void *object, struct err *err)
 			       c->id);
 	if (may(c, k, verb, kind_owner(k, object)))
 		return 0;
-	return forbid(c, verb, err);
+	return forbid(c->noun->kind, verb, err);
 }
 
 int permit_create(struct call *c, const void *object, struct err *err)
@@ -65,12 +65,18 @@ int permit_create(struct call *c, const void *object, struct err *err)
 	    !may(c, &project_kind, VERB_READ, o))
 		return err_at(err, ERR_INVALID, "/projectId",
 			      "there is no project %s", o.project);
-	return forbid(c, VERB_CREATE, err);
+	return forbid(k, VERB_CREATE, err);
 }
 
 int permit_anywhere(struct call *c, enum verb verb, struct err *err)
 {
 	if (access_may_anywhere(c->who, (int)kind_index(c->noun->kind), verb))
 		return 0;
-	return forbid(c, verb, err);
+	return forbid(c->noun->kind, verb, err);
+}
+
+int permit_noun(struct call *c, const struct kind *k, enum verb verb,
+		struct owner o, struct err *err)
+{
+	return may(c, k, verb, o) ? 0 : forbid(k, verb, err);
 }

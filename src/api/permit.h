@@ -26,3 +26,7 @@ int permit_create(struct call *c, const void *object,
 
 /* The caller may do VERB to the call's noun somewhere. */
 int permit_anywhere(struct call *c, enum verb verb, struct err *err) MUST_CHECK;
+
+/* The caller may do VERB to objects of K that are O's. */
+int permit_noun(struct call *c, const struct kind *k, enum verb verb,
+		struct owner o, struct err *err) MUST_CHECK;

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "api/identities.h"
+#include "api/quotas.h"
 #include "model/group.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/quota.h"
 #include "model/role.h"
 #include "model/serviceaccount.h"
 #include "model/token.h"
@@ -36,6 +38,10 @@ const struct route routes[] = {
 	ROUTE("POST", "/v1/tokens/{id}/rotate", NEED_ROTATE, none, NULL,
 	      "Give a token a new secret; the old one is void at once.",
 	      handle_rotate, 0),
+	ROUTE("GET", "/v1/organizations/{id}/usage", NEED_READ, none, NULL,
+	      "What it uses of each quota kind, and may use.", handle_usage, 0),
+	ROUTE("GET", "/v1/projects/{id}/usage", NEED_READ, none, NULL,
+	      "What it uses of each quota kind, and may use.", handle_usage, 0),
 	ROUTE("GET", "/v1/{noun}", NEED_READ, list_words, NULL,
 	      "List, or watch with Accept: text/event-stream.", handle_list,
 	      ROUTE_FILTERS),
@@ -63,6 +69,14 @@ const struct noun nouns[] = {
 	 .remove = role_remove},
 	{.kind = &group_kind, .create = group_create, .update = group_update},
 	{.kind = &token_kind, .create = token_create, .permits = true},
+	{.kind = &quotakind_kind, .remove = quotakind_remove},
+	{.kind = &quota_kind,
+	 .create = quota_create,
+	 .update = quota_update,
+	 .remove = quota_remove},
+	{.kind = &allocation_kind,
+	 .create = allocation_create,
+	 .update = allocation_update},
 };
 
 const size_t n_nouns = COUNT_OF(nouns);

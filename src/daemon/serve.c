@@ -10,6 +10,7 @@
 #include "daemon/first.h"
 #include "daemon/notify.h"
 #include "http/server.h"
+#include "identity/quota.h"
 #include "loop/loop.h"
 #include "store/sqlite.h"
 #include "store/store.h"
@@ -20,6 +21,7 @@ struct daemon {
 	const struct config *conf;
 	struct loop *loop;
 	struct store *store;
+	struct quota_sums *sums;
 	struct api *api;
 	struct server *server;
 	struct timer *tick;
@@ -41,6 +43,7 @@ static int open_store(struct daemon *d, struct err *err)
 	struct store_conf conf = {
 		.clock = &clock_system,
 		.random = &random_system,
+		.observe = quota_observe,
 		.log_revisions = (size_t)c->history.max_revisions,
 		.log_age_ms = c->history.max_age_seconds * 1000,
 		.log_bytes = history_bytes(c),
@@ -48,6 +51,8 @@ static int open_store(struct daemon *d, struct err *err)
 	};
 	struct backend *backend;
 
+	d->sums = quota_sums_new();
+	conf.observe_ctx = d->sums;
 	if (sqlite_open(c->data, d->loop, &backend, err) < 0)
 		return -1;
 	return store_open(&conf, backend, &d->store, err);
@@ -79,6 +84,7 @@ static int start_server(struct daemon *d, struct err *err)
 	const struct config *c = d->conf;
 	struct api_conf api = {
 		.store = d->store,
+		.sums = d->sums,
 		.clock = &clock_system,
 		.random = &random_system,
 		.version = MUSTER_VERSION,
@@ -178,6 +184,7 @@ static void finish(struct daemon *d)
 	for (size_t i = 0; i < COUNT_OF(d->signals); i++)
 		signals_free(d->signals[i]);
 	store_close(d->store);
+	quota_sums_free(d->sums);
 	api_free(d->api);
 	if (d->loop)
 		loop_free(d->loop);

@@ -5,6 +5,7 @@
 #include "base/field_ops.h"
 #include "identity/token.h"
 #include "model/group.h"
+#include "model/quota.h"
 #include "model/role.h"
 #include "model/serviceaccount.h"
 #include "store/tx.h"
@@ -46,6 +47,29 @@ static int put_roles(struct tx *tx, struct err *err)
 		if (old && !field_changed(role_kind.fields, old, &role))
 			continue;
 		if (tx_put(tx, &role_kind, &role, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int put_quotakinds(struct tx *tx, struct err *err)
+{
+	for (size_t i = 0; i < n_built_in_quotakinds; i++) {
+		const struct built_in_quotakind *b = &built_in_quotakinds[i];
+		struct quotakind k = {.meta = {.id = b->id,
+					       .name = b->name,
+					       .description = b->description,
+					       .generation = 1,
+					       .created_by = "muster",
+					       .updated_by = "muster",
+					       .created_at = tx_time(tx),
+					       .updated_at = tx_time(tx)},
+				      .unit = b->unit,
+				      .fallback = b->fallback};
+
+		/* An operator may have changed its default since. */
+		if (!tx_get(tx, &quotakind_kind, b->id) &&
+		    tx_put(tx, &quotakind_kind, &k, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -94,7 +118,7 @@ static int put_admin(struct tx *tx, const char *secret, struct err *err)
 
 int bootstrap(struct tx *tx, const char *secret, struct err *err)
 {
-	if (put_roles(tx, err) < 0)
+	if (put_roles(tx, err) < 0 || put_quotakinds(tx, err) < 0)
 		return -1;
 	return secret ? put_admin(tx, secret, err) : 0;
 }

@@ -7,6 +7,7 @@
 #include "model/group.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/quota.h"
 #include "model/role.h"
 #include "model/serviceaccount.h"
 #include "model/token.h"
@@ -14,11 +15,14 @@
 
 #define AT(member) offsetof(struct meta, member)
 
-const struct field meta_fields[] = {
-	{"id", FIELD_STRING, FIELD_READ_ONLY | FIELD_WIDE, AT(id),
-	 "Given by the server, never changes.", &format_uuid},
-	{"name", FIELD_STRING, FIELD_REQUIRED | FIELD_COLUMN, AT(name),
-	 "What people call it.", &format_name, .min = 1, .max = 63},
+#define ID_ROW                                                                 \
+	{                                                                      \
+		"id", FIELD_STRING, FIELD_READ_ONLY | FIELD_WIDE, AT(id),      \
+			"Given by the server, never changes.", &format_uuid    \
+	}
+
+/* What stands behind the name, in both tables. */
+static const struct field later_fields[] = {
 	{"description", FIELD_STRING, FIELD_WIDE, AT(description),
 	 "A line for people.", &format_text, .max = 512},
 	{"tags", FIELD_TAGS, FIELD_INDEX | FIELD_WIDE, AT(tags),
@@ -37,6 +41,25 @@ const struct field meta_fields[] = {
 	 "Who changed it last."},
 	{"deletedAt", FIELD_TIME, FIELD_READ_ONLY, AT(deleted_at),
 	 "When its deletion was asked for; absent while it is wanted."},
+	{0},
+};
+
+#define LATER_ROWS                                                             \
+	{                                                                      \
+		.type = FIELD_INCLUDE, .fields = later_fields                  \
+	}
+
+const struct field meta_fields[] = {
+	ID_ROW,
+	{"name", FIELD_STRING, FIELD_REQUIRED | FIELD_COLUMN, AT(name),
+	 "What people call it.", &format_name, .min = 1, .max = 63},
+	LATER_ROWS,
+	{0},
+};
+
+const struct field meta_unnamed_fields[] = {
+	ID_ROW,
+	LATER_ROWS,
 	{0},
 };
 

@@ -25,10 +25,18 @@ struct meta {
 
 extern const struct field meta_fields[];
 
+/* The same for nouns without a name, or with one of another form. */
+extern const struct field meta_unnamed_fields[];
+
 /* The row that puts the common fields into a noun's table. */
 #define META_FIELDS                                                            \
 	{                                                                      \
 		.type = FIELD_INCLUDE, .fields = meta_fields                   \
+	}
+
+#define META_UNNAMED_FIELDS                                                    \
+	{                                                                      \
+		.type = FIELD_INCLUDE, .fields = meta_unnamed_fields           \
 	}
 
 /* Turn a document of one schema version into one of the next. */

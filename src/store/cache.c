@@ -198,7 +198,8 @@ static void each_key(const struct cache *c, const void *object,
 	for (size_t i = 0; i < c->n_fields; i++)
 		if (!path || strcmp(path, c->fields[i].path) == 0)
 			emit_field(each, &c->fields[i], object);
-	if (path && strcmp(path, "@name") != 0)
+	if ((path && strcmp(path, "@name") != 0) ||
+	    !((const struct meta *)object)->name)
 		return;
 	cache_unique(c, object, &unique);
 	emit(each, "@name", buf_str(&unique));
@@ -313,8 +314,14 @@ struct version *entry_at(const struct entry *e, uint64_t at)
 
 static void count(struct entry *e, int by)
 {
-	if (e->newest && e->newest->record.object)
-		e->cache->live += (size_t)by;
+	struct cache *c = e->cache;
+
+	if (!e->newest || !e->newest->record.object)
+		return;
+	c->live += (size_t)by;
+	if (c->observe)
+		c->observe(c->observe_ctx, c->kind, e->newest->record.object,
+			   by);
 }
 
 static void set_json(struct version *v, const struct kind *k, bool secrets)

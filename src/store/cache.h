@@ -38,6 +38,8 @@ struct cache {
 	bool has_secrets;
 	size_t live;      /* objects there now, pending ones included */
 	uint64_t changed; /* the newest durable change */
+	store_observe *observe;
+	void *observe_ctx;
 };
 
 struct entry {

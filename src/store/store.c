@@ -122,6 +122,8 @@ int store_open(const struct store_conf *conf, struct backend *backend,
 		assert(s->n_caches < KINDS_MOST);
 		cache_init(&s->caches[s->n_caches], s->conf.kinds[s->n_caches],
 			   s->conf.kinds);
+		s->caches[s->n_caches].observe = s->conf.observe;
+		s->caches[s->n_caches].observe_ctx = s->conf.observe_ctx;
 	}
 	arena_init(&s->arena, ARENA_MOST);
 	s->scratch = BUF_INIT(DOCUMENT_MOST);

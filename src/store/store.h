@@ -34,10 +34,17 @@ struct store;
 struct tx;
 struct version;
 
+/* Told (BY 1) of every object as it becomes what is so, durable or not yet,
+ * and (BY -1) as it ceases to be: for sums that are kept beside the store. */
+typedef void store_observe(void *ctx, const struct kind *k, const void *object,
+			   int by);
+
 struct store_conf {
 	const struct clock *clock;
 	struct random *random;
 	const struct kind *const *kinds; /* NULL: all of them */
+	store_observe *observe;          /* may be NULL */
+	void *observe_ctx;
 	size_t log_revisions; /* how much history is kept: 1,000,000 */
 	int64_t log_age_ms;   /* and how long: an hour */
 	size_t log_bytes;     /* and no more memory than this */

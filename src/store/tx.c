@@ -28,6 +28,33 @@ const void *tx_get(struct tx *tx, const struct kind *k, const char *id)
 	return e && tx_see(tx, e->newest) ? e->newest->record.object : NULL;
 }
 
+size_t tx_find(struct tx *tx, const struct kind *k, const char *path,
+	       const char *value, size_t most, const char ***ret)
+{
+	const struct cache *c = store_cache(tx->store, k);
+	const struct sorted *set = cache_index(c, path, value);
+	struct sorted_walk w;
+	const struct entry *e;
+	size_t n = 0;
+
+	*ret = arena_alloc(tx_arena(tx), most * sizeof(**ret));
+	if (!set)
+		return 0;
+	w = sorted_from(set, NULL);
+	while (n < most && (e = sorted_next(&w))) {
+		const void *object = tx_see(tx, e->newest)->record.object;
+
+		if (object && cache_matches(c, object, path, value))
+			(*ret)[n++] = arena_strdup(tx_arena(tx), e->id);
+	}
+	return n;
+}
+
+void tx_rest_on_all(struct tx *tx)
+{
+	tx->rests_on = tx->store->newest;
+}
+
 int64_t tx_time(const struct tx *tx)
 {
 	return tx->change->at;

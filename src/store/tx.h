@@ -19,6 +19,14 @@ struct tx;
 /* NULL when it is not there. */
 const void *tx_get(struct tx *tx, const struct kind *k, const char *id);
 
+/* Up to MOST ids of objects of kind K where the indexed field PATH is VALUE,
+ * in memory of the transaction. */
+size_t tx_find(struct tx *tx, const struct kind *k, const char *path,
+	       const char *value, size_t most, const char ***ret);
+
+/* What is decided rests on everything that was written so far. */
+void tx_rest_on_all(struct tx *tx);
+
 /* What FN does not see may not be referred to: it is as if it were not
  * there. */
 void tx_set_view(struct tx *tx,

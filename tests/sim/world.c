@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "identity/bootstrap.h"
+#include "identity/quota.h"
 #include "identity/token.h"
 
 #define ARENA_MOST ((size_t)64 << 20)
@@ -74,6 +75,9 @@ void world_boot(struct world *w)
 				.version = "sim"};
 
 	w->backend = memory_open(w->disk);
+	w->sums = quota_sums_new();
+	w->store_conf.observe = quota_observe;
+	w->store_conf.observe_ctx = w->sums;
 	if (store_open(&w->store_conf, w->backend, &w->store, &err) < 0) {
 		fprintf(stderr, "the store does not open: %s\n", err.msg);
 		abort();
@@ -83,6 +87,7 @@ void world_boot(struct world *w)
 		memory_answer(w->backend, MEMORY_WRITTEN);
 	}
 	conf.store = w->store;
+	conf.sums = w->sums;
 	w->api = api_new(&conf);
 }
 
@@ -95,6 +100,7 @@ void world_crash(struct world *w, bool written)
 	api_free(w->api);
 	store_close(w->store);
 	w->store = NULL;
+	quota_sums_free(w->sums);
 	while ((l = list_pop(&w->asks)))
 		ask_free(CONTAINER_OF(l, struct ask, link));
 	w->crashes++;

@@ -76,6 +76,7 @@ struct world {
 	struct backend *backend;
 	struct store *store;
 	struct store_conf store_conf;
+	struct quota_sums *sums;
 	struct api *api;
 	char token[80], bearer[96];
 	struct list asks;

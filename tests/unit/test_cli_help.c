@@ -174,8 +174,6 @@ static void a_wrong_word_is_told(void)
 	CHECK(strstr(text, "did you mean 'project create'?"));
 	CHECK(run_words("context", NULL, NULL) == EXIT_USAGE);
 	CHECK(run_words(NULL, NULL, NULL) == EXIT_USAGE);
-	/* What is kept but not in the API is no noun. */
-	CHECK(run_words("token", "list", NULL) == EXIT_USAGE);
 }
 
 int main(void)

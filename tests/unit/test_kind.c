@@ -131,7 +131,6 @@ static void kinds_begin_with_what_all_have(void)
 				(*k)->fields, (*k)->unique_within, NULL, NULL);
 
 			CHECK(f && f->type == FIELD_STRING);
-			CHECK(f && f->flags & FIELD_REQUIRED);
 			CHECK(f && f->flags & FIELD_IMMUTABLE);
 		}
 	}
@@ -261,9 +260,10 @@ static void rows_have_the_shape_of_their_type(void)
 
 static void check_flags(const struct row *r)
 {
-	/* An internal kind is found by its secrets' digests, by nobody else. */
-	const unsigned shown = FIELD_COLUMN | FIELD_WIDE | FIELD_STATE |
-			       (r->kind->internal ? 0 : FIELD_INDEX);
+	/* What nobody can set, a digest, is found by; filters pass it over. */
+	const unsigned shown =
+		FIELD_COLUMN | FIELD_WIDE | FIELD_STATE |
+		(r->f->flags & FIELD_READ_ONLY ? 0 : FIELD_INDEX);
 	const unsigned fixed = FIELD_READ_ONLY | FIELD_IMMUTABLE | FIELD_SECRET;
 	const struct field *f = r->f;
 	unsigned above = inherited(r->up), all = above | f->flags;

@@ -1,0 +1,134 @@
+#include "api/quotas.h"
+
+#include <string.h>
+
+#include "api/permit.h"
+#include "api/routes.h"
+#include "identity/quota.h"
+#include "model/project.h"
+#include "store/tx.h"
+
+int quotakind_remove(struct call *c, struct tx *tx, const void *old,
+		     struct err *err)
+{
+	const struct meta *meta = old;
+	const char **ids;
+
+	(void)c;
+	if (tx_find(tx, &quota_kind, "limits.kind", meta->name, 1, &ids) ||
+	    tx_find(tx, &allocation_kind, "amounts.kind", meta->name, 1, &ids))
+		return err_set(err, ERR_CONFLICT,
+			       "quotas or allocations name %s", meta->name);
+	return 0;
+}
+
+/* A scope has one quota: its id follows from the scope's, so that a second
+ * collides. */
+int quota_create(struct call *c, struct tx *tx, void *object, struct err *err)
+{
+	struct quota *q = object;
+
+	quota_id(q->project_id ? q->project_id : q->organization_id, c->new_id);
+	if (tx_get(tx, &quota_kind, c->new_id))
+		return err_set(err, ERR_CONFLICT,
+			       "there is a quota already: %s", c->new_id);
+	return quota_check_limits(c->api->conf.sums, tx, NULL, q, err);
+}
+
+int quota_update(struct call *c, struct tx *tx, const void *old, void *object,
+		 struct err *err)
+{
+	return quota_check_limits(c->api->conf.sums, tx, old, object, err);
+}
+
+int quota_remove(struct call *c, struct tx *tx, const void *old,
+		 struct err *err)
+{
+	return quota_check_limits(c->api->conf.sums, tx, old, NULL, err);
+}
+
+static int check_owner(struct tx *tx, const struct allocation *a,
+		       struct err *err)
+{
+	const struct project *p =
+		a->project_id ? tx_get(tx, &project_kind, a->project_id) : NULL;
+
+	if (p && strcmp(p->organization_id, a->organization_id) != 0)
+		return err_at(err, ERR_INVALID, "/projectId",
+			      "there is no project %s in the organization",
+			      a->project_id);
+	return 0;
+}
+
+/* An object has one allocation: its id follows from the object's. */
+int allocation_create(struct call *c, struct tx *tx, void *object,
+		      struct err *err)
+{
+	struct allocation *a = object;
+
+	quota_allocation_id(a->object_id, c->new_id);
+	if (tx_get(tx, &allocation_kind, c->new_id))
+		return err_set(err, ERR_CONFLICT,
+			       "the object has an allocation already: %s",
+			       c->new_id);
+	if (check_owner(tx, a, err) < 0)
+		return -1;
+	return quota_charge(c->api->conf.sums, tx, a, err);
+}
+
+int allocation_update(struct call *c, struct tx *tx, const void *old,
+		      void *object, struct err *err)
+{
+	(void)old;
+	return quota_charge(c->api->conf.sums, tx, object, err);
+}
+
+static void add_use(struct call *c, const struct quotakind *k, struct owner o,
+		    struct buf *out)
+{
+	const char *name = k->meta.name;
+	struct quota_use use =
+		quota_used(c->api->conf.sums,
+			   o.project ? o.project : o.organization, name);
+	int64_t limit = quota_limit_now(c->api->conf.store, o.organization,
+					o.project, name);
+	int64_t used = use.committed + use.reserved;
+
+	buf_addf(out,
+		 "%s{\"kind\":\"%s\",\"unit\":\"%s\",\"committed\":%lld,"
+		 "\"reserved\":%lld,\"used\":%lld",
+		 out->data[out->len - 1] == '[' ? "" : ",", name, k->unit,
+		 (long long)use.committed, (long long)use.reserved,
+		 (long long)used);
+	if (limit != FIELD_NONE)
+		buf_addf(out, ",\"limit\":%lld,\"free\":%lld", (long long)limit,
+			 (long long)(limit > used ? limit - used : 0));
+	buf_addc(out, '}');
+}
+
+void handle_usage(struct call *c)
+{
+	const struct store *s = c->api->conf.store;
+	struct scan scan = store_scan(s, 0, &quotakind_kind, NULL);
+	struct buf out = BUF_INIT((size_t)1 << 20);
+	struct err err = {0};
+	struct record r, kind;
+	struct owner o;
+	size_t effort = 0;
+
+	if (!store_get(s, 0, c->noun->kind, c->id, &r))
+		r.object = NULL;
+	if (permit(c, VERB_READ, r.object, &err) < 0 ||
+	    permit_noun(c, &quota_kind, VERB_READ,
+			kind_owner(c->noun->kind, r.object), &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	o = kind_owner(c->noun->kind, r.object);
+	buf_adds(&out, "{\"items\":[");
+	while (scan_next(&scan, &kind, &effort))
+		add_use(c, kind.object, o, &out);
+	buf_adds(&out, "]}");
+	call_reply(c, 200, out.data, out.len, 0);
+	buf_release(&out);
+}

@@ -1,0 +1,309 @@
+#include "identity/quota.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/uuid.h"
+#include "store/read.h"
+#include "store/tx.h"
+
+/* Names that no other derived id is made of. */
+#define ALLOCATION_NAME "muster/allocation"
+#define QUOTA_NAME      "muster/quota"
+
+struct sum {
+	struct quota_use use;
+	char key[]; /* "SCOPE/KIND" */
+};
+
+struct quota_sums {
+	struct map map;
+};
+
+struct quota_sums *quota_sums_new(void)
+{
+	return xcalloc(1, sizeof(struct quota_sums));
+}
+
+void quota_sums_free(struct quota_sums *q)
+{
+	struct sum *s;
+	size_t i = 0;
+
+	if (!q)
+		return;
+	while ((s = map_next(&q->map, &i)))
+		free(s);
+	map_release(&q->map);
+	free(q);
+}
+
+static void make_key(struct buf *b, const char *scope, const char *kind)
+{
+	buf_clear(b);
+	buf_adds(b, scope);
+	buf_addc(b, '/');
+	buf_adds(b, kind);
+}
+
+static void add(struct quota_sums *q, const char *scope,
+		const struct quota_amount *a, int by)
+{
+	struct buf key = BUF_INIT(256);
+	struct sum *s;
+
+	if (!scope)
+		return;
+	make_key(&key, scope, a->kind);
+	s = map_get(&q->map, key.data);
+	if (!s) {
+		s = xcalloc(1, sizeof(*s) + key.len + 1);
+		memcpy(s->key, key.data, key.len + 1);
+		map_add(&q->map, s->key, s);
+	}
+	s->use.committed += by * a->committed;
+	s->use.reserved += by * a->reserved;
+	if (!s->use.committed && !s->use.reserved) {
+		map_remove(&q->map, s->key);
+		free(s);
+	}
+	buf_release(&key);
+}
+
+void quota_observe(void *ctx, const struct kind *k, const void *object, int by)
+{
+	const struct allocation *a = object;
+	const struct quota_amount *amounts;
+
+	if (k != &allocation_kind)
+		return;
+	amounts = a->amounts.at;
+	for (size_t i = 0; i < a->amounts.n; i++) {
+		add(ctx, a->organization_id, &amounts[i], by);
+		add(ctx, a->project_id, &amounts[i], by);
+	}
+}
+
+struct quota_use quota_used(const struct quota_sums *q, const char *scope,
+			    const char *kind)
+{
+	struct buf key = BUF_INIT(256);
+	const struct sum *s;
+
+	make_key(&key, scope, kind);
+	s = map_get(&q->map, key.data);
+	buf_release(&key);
+	return s ? s->use : (struct quota_use){0};
+}
+
+void quota_allocation_id(const char *object, char out[37])
+{
+	uuid_v5(object, ALLOCATION_NAME, out);
+}
+
+void quota_id(const char *scope, char out[37])
+{
+	uuid_v5(scope, QUOTA_NAME, out);
+}
+
+static int64_t limit_in(const struct quota *q, const char *kind)
+{
+	const struct quota_limit *limits = q ? q->limits.at : NULL;
+
+	for (size_t i = 0; q && i < q->limits.n; i++)
+		if (strcmp(limits[i].kind, kind) == 0)
+			return limits[i].limit;
+	return FIELD_NONE;
+}
+
+static const struct quotakind *find_kind(struct tx *tx, const char *name)
+{
+	const char **ids;
+	char key[80];
+	struct buf b = BUF_INIT(sizeof(key));
+	size_t n;
+
+	buf_addf(&b, "/%s", name);
+	n = tx_find(tx, &quotakind_kind, "@name", buf_str(&b), 1, &ids);
+	buf_release(&b);
+	return n ? tx_get(tx, &quotakind_kind, ids[0]) : NULL;
+}
+
+static const struct quota *find_quota(struct tx *tx, const char *scope)
+{
+	char id[37];
+
+	quota_id(scope, id);
+	return tx_get(tx, &quota_kind, id);
+}
+
+/* A project without a limit of its own is bound by its organization's. */
+static int64_t limit_of(struct tx *tx, const char *scope, bool project,
+			const struct quotakind *k)
+{
+	int64_t limit = limit_in(find_quota(tx, scope), k->meta.name);
+
+	return limit == FIELD_NONE && !project ? k->fallback : limit;
+}
+
+static int check_scope(struct quota_sums *q, struct tx *tx, const char *scope,
+		       bool project, const struct quotakind *k, struct err *err)
+{
+	struct quota_use use = quota_used(q, scope, k->meta.name);
+	int64_t limit = limit_of(tx, scope, project, k);
+
+	if (limit == FIELD_NONE || use.committed + use.reserved <= limit)
+		return 0;
+	/* Others' writes, not yet durable, may be why. */
+	tx_rest_on_all(tx);
+	return err_at(err, ERR_QUOTA, "/amounts",
+		      "the %s may use %lld %s (%s); with this it would be "
+		      "%lld",
+		      project ? "project" : "organization", (long long)limit,
+		      k->meta.name, k->unit,
+		      (long long)(use.committed + use.reserved));
+}
+
+static int check_kinds(struct tx *tx, const struct items *items, size_t size,
+		       const char *pointer, struct err *err)
+{
+	for (size_t i = 0; i < items->n; i++) {
+		const void *at = (const char *)items->at + i * size;
+		const char *kind = *(const char *const *)at;
+
+		if (!find_kind(tx, kind))
+			return err_at(err, ERR_INVALID, pointer,
+				      "there is no quota kind %s", kind);
+	}
+	return 0;
+}
+
+/* It is written first, so that the sums have it; if it does not fit, the
+ * transaction fails and takes it back. */
+int quota_charge(struct quota_sums *q, struct tx *tx,
+		 struct allocation *allocation, struct err *err)
+{
+	const struct quota_amount *amounts = allocation->amounts.at;
+	char *id = arena_alloc(tx_arena(tx), 37);
+
+	quota_allocation_id(allocation->object_id, id);
+	allocation->meta.id = id;
+	if (check_kinds(tx, &allocation->amounts, sizeof(*amounts), "/amounts",
+			err) < 0 ||
+	    tx_put(tx, &allocation_kind, allocation, err) < 0)
+		return -1;
+	for (size_t i = 0; i < allocation->amounts.n; i++) {
+		const struct quotakind *k = find_kind(tx, amounts[i].kind);
+
+		if (check_scope(q, tx, allocation->organization_id, false, k,
+				err) < 0 ||
+		    (allocation->project_id &&
+		     check_scope(q, tx, allocation->project_id, true, k, err) <
+			     0))
+			return -1;
+	}
+	return 0;
+}
+
+static int check_limit(struct quota_sums *q, struct tx *tx, const char *scope,
+		       const char *kind, int64_t limit, struct err *err)
+{
+	struct quota_use use = quota_used(q, scope, kind);
+
+	if (limit == FIELD_NONE || use.committed + use.reserved <= limit)
+		return 0;
+	tx_rest_on_all(tx);
+	return err_at(err, ERR_CONFLICT, "/limits",
+		      "%lld %s are in use: the limit cannot be %lld",
+		      (long long)(use.committed + use.reserved), kind,
+		      (long long)limit);
+}
+
+int quota_check_limits(struct quota_sums *q, struct tx *tx,
+		       const struct quota *old, const struct quota *new,
+		       struct err *err)
+{
+	const struct quota *any = new ? new : old;
+	const char *scope =
+		any->project_id ? any->project_id : any->organization_id;
+	const struct quota_limit *was = old ? old->limits.at : NULL;
+	const struct quota_limit *is = new ? new->limits.at : NULL;
+
+	if (new &&check_kinds(tx, &new->limits, sizeof(*is), "/limits", err) <
+	    0)
+		return -1;
+	for (size_t i = 0; new &&i < new->limits.n; i++)
+		if (check_limit(q, tx, scope, is[i].kind, is[i].limit, err) < 0)
+			return -1;
+	/* Where a limit goes away, the default holds again. */
+	for (size_t i = 0; old && i < old->limits.n; i++) {
+		const struct quotakind *k = find_kind(tx, was[i].kind);
+
+		if (limit_in(new, was[i].kind) == FIELD_NONE &&
+		    !any->project_id && k &&
+		    check_limit(q, tx, scope, was[i].kind, k->fallback, err) <
+			    0)
+			return -1;
+	}
+	return 0;
+}
+
+int64_t quota_limit_now(const struct store *s, const char *organization,
+			const char *project, const char *kind)
+{
+	struct scan scan = store_scan(s, 0, &quotakind_kind, NULL);
+	int64_t limit = FIELD_NONE;
+	struct record r;
+	size_t effort = 0;
+	char id[37];
+
+	quota_id(project ? project : organization, id);
+	if (store_get(s, 0, &quota_kind, id, &r))
+		limit = limit_in(r.object, kind);
+	if (limit != FIELD_NONE || project)
+		return limit;
+	while (scan_next(&scan, &r, &effort)) {
+		const struct quotakind *k = r.object;
+
+		if (strcmp(k->meta.name, kind) == 0)
+			return k->fallback;
+	}
+	return FIELD_NONE;
+}
+
+static size_t compare(const struct quota_sums *a, const struct quota_sums *b,
+		      const char *what, struct buf *out)
+{
+	const struct sum *s;
+	size_t i = 0, n = 0;
+
+	while ((s = map_next(&a->map, &i))) {
+		const struct sum *t = map_get(&b->map, s->key);
+
+		if (t && t->use.committed == s->use.committed &&
+		    t->use.reserved == s->use.reserved)
+			continue;
+		buf_addf(out, "%s: %s %lld+%lld\n", s->key, what,
+			 (long long)s->use.committed,
+			 (long long)s->use.reserved);
+		n++;
+	}
+	return n;
+}
+
+size_t quota_differences(const struct quota_sums *q, const struct store *s,
+			 struct buf *out)
+{
+	struct quota_sums *anew = quota_sums_new();
+	struct scan scan = store_scan(s, 0, &allocation_kind, NULL);
+	struct record r;
+	size_t effort = 0, n;
+
+	while (scan_next(&scan, &r, &effort))
+		quota_observe(anew, &allocation_kind, r.object, 1);
+	n = compare(q, anew, "kept", out) + compare(anew, q, "added up", out);
+	quota_sums_free(anew);
+	return n;
+}
