@@ -63,9 +63,12 @@ const struct field meta_unnamed_fields[] = {
 	{0},
 };
 
+/* What is referred to comes before what refers to it: a cascade goes from the
+ * end to the beginning. */
 const struct kind *const kinds[] = {
-	&organization_kind, &project_kind, &user_kind,  &serviceaccount_kind,
-	&role_kind,         &group_kind,   &token_kind, NULL,
+	&organization_kind, &project_kind,    &user_kind,  &serviceaccount_kind,
+	&role_kind,         &group_kind,      &token_kind, &quotakind_kind,
+	&quota_kind,        &allocation_kind, NULL, /* ends it */
 };
 
 const struct kind *kind_find(const char *name)

@@ -17,9 +17,13 @@
  * trimmed further, and less may be left of the same rows.  Rows that the core
  * has yet to hear of must be whole: when some lie before the horizon, nobody
  * can tell what was deleted, and the process MUST end, to load anew.
+ *
+ * The audit trail is beside the log; see audit.h.  What of it is in a batch is
+ * durable with the batch, or not there.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +36,16 @@ struct row {
 	int64_t at;       /* wall time */
 	const char *data; /* lines; see line.h */
 	size_t len;
-	const char *audit; /* a line of JSON for the audit trail, or NULL */
-	size_t audit_len;
+};
+
+/* An entry of the audit trail: of a row in the same batch, or of a request that
+ * changed nothing. */
+struct audit {
+	int64_t at;
+	uint64_t revision;        /* the row's; 0: it was refused */
+	const char *organization; /* whose it is, or NULL */
+	const char *text;         /* a JSON object on one line */
+	size_t len;
 };
 
 /* A row before the horizon that has lost lines: what is left of it. */
@@ -52,7 +64,11 @@ struct batch {
 	const struct trim *trims;
 	size_t n_trims;
 	uint64_t horizon; /* rows from here on are whole; older ones trimmed */
+	const struct audit *audits; /* go to the end of the trail, in order */
+	size_t n_audits;
+	int64_t audit_from; /* entries older than this may go, some at a time */
 
+	bool audit_more; /* older ones are left */
 	enum batch_result result;
 	struct err err; /* with BATCH_FAILED */
 	void (*done)(struct batch *b);
@@ -62,6 +78,8 @@ struct batch {
 /* Told of every row: on load, and when another writer wrote it. */
 typedef int backend_feed(void *ctx, const struct row *row, struct err *err);
 
+struct audit_query;
+
 struct backend_ops {
 	const char *name;
 
@@ -70,6 +88,11 @@ struct backend_ops {
 	int (*load)(struct backend *b, backend_feed *feed, void *ctx,
 		    uint64_t *ret_horizon, struct err *err);
 	void (*commit)(struct backend *b, struct batch *batch);
+
+	/* Look in the audit trail without holding up the loop; q->done() is
+	 * called on its thread, perhaps before this returns, unless the backend
+	 * is closed first: then Q is freed. */
+	void (*audit)(struct backend *b, struct audit_query *q);
 	void (*close)(struct backend *b);
 };
 
