@@ -52,10 +52,10 @@ struct call {
 	void *object; /* as asked for, then as written */
 	const char *key, *digest;
 	char new_id[37];
-	uint64_t revision; /* what the answer shows */
-	bool replayed;
-	const char *secret;  /* shown with the answer, and never again */
-	const char *planned; /* the plan's body */
+	uint64_t revision;       /* what the answer shows */
+	bool replayed, accepted; /* done before; begun, and not done yet */
+	const char *secret;      /* shown with the answer, and never again */
+	const char *planned;     /* what is answered instead: the plan's body */
 
 	struct wait *wait; /* a long poll under way */
 };

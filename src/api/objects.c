@@ -168,7 +168,7 @@ static void reply_object(struct call *c, int status, const struct record *r)
 static void change_done(struct txn *t, const struct err *err)
 {
 	struct call *c = t->ctx;
-	int status = c->id ? 200 : 201;
+	int status = c->accepted ? 202 : c->id ? 200 : 201;
 	struct record r;
 
 	if (c->planned) {
@@ -306,6 +306,9 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 	c->revision = (uint64_t)old->revision;
 	if (call_check_match(c, c->revision, err) < 0)
 		return -1;
+	if (old->deleted_at)
+		return err_set(err, ERR_CONFLICT, "the %s is being deleted",
+			       k->name);
 	if (strcmp(c->x->method, "PATCH") == 0)
 		doc = merged(c, old, err);
 	if (!doc || settle(c, old, doc, &new, err) < 0)
@@ -342,13 +345,31 @@ void handle_patch(struct call *c)
 	call_fail(c, &err);
 }
 
-static int delete (struct tx *tx, void *ctx, struct err *err)
+/* What belongs to it has to go first: from now on it is being deleted, and the
+ * cascade does the rest. */
+static int begin_delete(struct call *c, struct tx *tx, const struct meta *old,
+			struct err *err)
+{
+	struct meta *dying = arena_alloc(c->x->arena, c->noun->kind->size);
+
+	c->accepted = true;
+	c->revision = (uint64_t)old->revision;
+	if (old->deleted_at)
+		return 0;
+	memcpy(dying, old, c->noun->kind->size);
+	dying->deleted_at = dying->updated_at = tx_time(tx);
+	dying->updated_by = c->who->name;
+	return tx_put(tx, c->noun->kind, dying, err);
+}
+
+static int remove_object(struct tx *tx, void *ctx, struct err *err)
 {
 	struct call *c = ctx;
 	const struct kind *k = c->noun->kind;
 	const struct meta *old = tx_get(tx, k, c->id);
 
 	c->planned = NULL;
+	c->accepted = false;
 	tx_set_view(tx, permit_view, c);
 	if (permit(c, VERB_DELETE, old, err) < 0 ||
 	    call_check_match(c, (uint64_t)old->revision, err) < 0 ||
@@ -356,7 +377,8 @@ static int delete (struct tx *tx, void *ctx, struct err *err)
 		return -1;
 	if (c->plan)
 		give_plan(c, "delete", old);
-	if (tx_delete(tx, k, c->id, err) < 0) {
+	if (tx_delete(tx, k, c->id, err) < 0 &&
+	    (!c->noun->cascades || begin_delete(c, tx, old, err) < 0)) {
 		c->planned = NULL;
 		return -1;
 	}
@@ -368,5 +390,5 @@ static int delete (struct tx *tx, void *ctx, struct err *err)
 
 void handle_delete(struct call *c)
 {
-	call_change(c, delete);
+	call_change(c, remove_object);
 }

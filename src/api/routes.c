@@ -59,8 +59,8 @@ const struct route routes[] = {
 };
 
 const struct noun nouns[] = {
-	{.kind = &organization_kind},
-	{.kind = &project_kind},
+	{.kind = &organization_kind, .cascades = true},
+	{.kind = &project_kind, .cascades = true},
 	{.kind = &user_kind},
 	{.kind = &serviceaccount_kind},
 	{.kind = &role_kind,

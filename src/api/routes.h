@@ -16,7 +16,8 @@ struct noun {
 	 * of fields cannot say.  Any may be NULL.  OLD is as it was. */
 	int (*create)(struct call *c, struct tx *tx, void *object,
 		      struct err *err);
-	bool permits; /* create() asks for the permission itself */
+	bool cascades; /* what is its is deleted with it: see cascade.h */
+	bool permits;  /* create() asks for the permission itself */
 	int (*update)(struct call *c, struct tx *tx, const void *old,
 		      void *object, struct err *err);
 	int (*remove)(struct call *c, struct tx *tx, const void *old,

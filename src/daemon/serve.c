@@ -12,6 +12,7 @@
 #include "http/server.h"
 #include "identity/quota.h"
 #include "loop/loop.h"
+#include "reconcile/cascade.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 
@@ -22,6 +23,7 @@ struct daemon {
 	struct loop *loop;
 	struct store *store;
 	struct quota_sums *sums;
+	struct cascade *cascade;
 	struct api *api;
 	struct server *server;
 	struct timer *tick;
@@ -119,6 +121,7 @@ static void on_tick(void *ctx)
 	struct daemon *d = ctx;
 
 	store_expire(d->store);
+	cascade_tick(d->cascade);
 	timer_set(d->tick, TICK_MS);
 }
 
@@ -172,6 +175,7 @@ static int start(struct daemon *d, struct err *err)
 	d->signals[0] = signals_new(d->loop, SIGTERM, on_stop, d);
 	d->signals[1] = signals_new(d->loop, SIGINT, on_stop, d);
 	d->signals[2] = signals_new(d->loop, SIGHUP, on_reload, d);
+	d->cascade = cascade_new(d->store);
 	d->tick = timer_new(d->loop, on_tick, d);
 	timer_set(d->tick, TICK_MS);
 	return 0;
@@ -183,6 +187,7 @@ static void finish(struct daemon *d)
 	timer_free(d->tick);
 	for (size_t i = 0; i < COUNT_OF(d->signals); i++)
 		signals_free(d->signals[i]);
+	cascade_free(d->cascade);
 	store_close(d->store);
 	quota_sums_free(d->sums);
 	api_free(d->api);
