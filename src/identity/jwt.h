@@ -22,10 +22,10 @@
 #include "base/json.h"
 
 enum {
-	JWT_MOST = 16 << 10,        /* bytes of a token */
-	JWT_KEYS_MOST = 64,         /* in a set */
-	JWT_SET_MOST = 256 << 10,   /* bytes of a set */
-	JWT_GROUPS_MOST = 512,      /* that one token may name */
+	JWT_MOST = 16 << 10,       /* bytes of a token */
+	JWT_KEYS_MOST = 64,        /* in a set */
+	JWT_SET_MOST = 256 << 10,  /* bytes of a set */
+	JWT_GROUPS_MOST = 512,     /* that one token may name */
 	JWT_LEEWAY_MS = 60 * 1000, /* that two clocks may differ */
 };
 
