@@ -56,7 +56,8 @@ static const char *const administer[] = {"organizations:read",
 					 NULL};
 
 static const char *const baseline[] = {"organizations:read", "projects:read",
-				       "roles:read", "quotas:read", NULL};
+				       "roles:read",         "quotas:read",
+				       "quotakinds:read",    NULL};
 
 static const char *const use_project[] = {"projects:read", "projects:update",
 					  "quotas:read",   "allocations:read",

@@ -108,7 +108,7 @@ static void check_rules(struct model *m, const struct fact *f)
 	for (size_t i = 0; i < m->n; i++) {
 		const struct fact *g = &m->facts[i];
 
-		if (g->json && strcmp(g->kind, f->kind) == 0 &&
+		if (g->json && f->name[0] && strcmp(g->kind, f->kind) == 0 &&
 		    strcmp(g->id, f->id) != 0 && f->json &&
 		    strcmp(g->name, f->name) == 0 &&
 		    strcmp(g->within, f->within) == 0 &&
