@@ -14,6 +14,10 @@
 #define GUESSES_BURST      50
 #define GUESSES_PER_SECOND 5
 
+/* Refused changes of one caller that the audit trail tells one by one. */
+#define REFUSALS_BURST      300
+#define REFUSALS_PER_SECOND 1
+
 #define TREE_MOST ((size_t)16 << 20)
 
 static const char *const repeatable[] = {"tag", NULL};
@@ -30,6 +34,7 @@ struct api *api_new(const struct api_conf *conf)
 	rate_init(&api->callers, conf->requests_per_second,
 		  2.0 * conf->requests_per_second + 1);
 	rate_init(&api->strangers, GUESSES_PER_SECOND, GUESSES_BURST);
+	rate_init(&api->refusals, REFUSALS_PER_SECOND, REFUSALS_BURST);
 	api->access = access_new(conf->store, conf->clock);
 	list_init(&api->waits);
 	api->openapi = BUF_INIT((size_t)4 << 20);
@@ -116,24 +121,31 @@ static bool accepts(const char *accept, const char *type)
 	return false;
 }
 
+/* What a route answers with besides JSON, or NULL. */
+static const char *stream_type(const struct route *r)
+{
+	if (r->flags & ROUTE_LINES)
+		return "application/x-ndjson";
+	return r->flags & ROUTE_FILTERS ? "text/event-stream" : NULL;
+}
+
 static int check_accept(struct call *c, struct err *err)
 {
 	const char *accept = exchange_header(c->x, "Accept");
+	const char *stream = stream_type(c->route);
 
 	if (!accept || c->route->flags & ROUTE_PROBE)
 		return 0;
 	if (accepts(accept, "application/json"))
 		return 0;
-	if (c->route->flags & ROUTE_FILTERS &&
-	    accepts(accept, "text/event-stream")) {
+	if (stream && accepts(accept, stream)) {
 		c->stream = true;
 		return 0;
 	}
 	return err_set(err, ERR_ACCEPT,
-		       "this is answered with application/json%s, which Accept "
-		       "does not name",
-		       c->route->flags & ROUTE_FILTERS ? " or text/event-stream"
-						       : "");
+		       "this is answered with application/json%s%s, which "
+		       "Accept does not name",
+		       stream ? " or " : "", stream ? stream : "");
 }
 
 /* A tree is many times larger than its text: it has a budget of its own, so

@@ -123,3 +123,18 @@ bool call_admit(struct call *c)
 	call_fail(c, &err);
 	return false;
 }
+
+bool call_admit_stream(struct call *c)
+{
+	struct api *api = c->api;
+	struct err err;
+
+	if (!api->draining && api->streams < api->conf.streams_most)
+		return true;
+	err_set(&err, ERR_UNAVAILABLE, "%s",
+		api->draining ? "the server is stopping"
+			      : "too many streams are open");
+	err.retry_after_ms = 1000;
+	call_fail(c, &err);
+	return false;
+}

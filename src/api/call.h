@@ -22,7 +22,7 @@ enum { STATUS_CLASSES = 6 };
 
 struct api {
 	struct api_conf conf;
-	struct rate callers, strangers;
+	struct rate callers, strangers, refusals;
 	struct access *access;
 	struct buf openapi;
 	struct list waits; /* long polls */
@@ -81,6 +81,9 @@ void call_audit(struct call *c, struct tx *tx, const char *action,
 
 /* Whether a change may be taken on now; when not, it has been answered. */
 bool call_admit(struct call *c);
+
+/* Whether another stream may be begun; the same. */
+bool call_admit_stream(struct call *c);
 
 /* The words of a problem body. */
 void problem_write(const struct err *err, int status, const char *request,

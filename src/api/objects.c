@@ -56,24 +56,6 @@ static void check_tags(const struct meta *old, const struct meta *new,
 	}
 }
 
-void call_audit(struct call *c, struct tx *tx, const char *action,
-		const char *id)
-{
-	struct buf b = BUF_INIT(4096);
-
-	buf_adds(&b, "{\"who\":");
-	json_add_string(&b, c->who->name, strlen(c->who->name));
-	buf_adds(&b, ",\"from\":");
-	json_add_string(&b, c->x->peer, strlen(c->x->peer));
-	buf_addf(&b, ",\"action\":\"%s\",\"kind\":\"%s\",\"id\":\"%s\"", action,
-		 c->noun->kind->name, id);
-	buf_adds(&b, ",\"requestId\":");
-	json_add_string(&b, c->x->id, strlen(c->x->id));
-	buf_addc(&b, '}');
-	tx_audit(tx, buf_str(&b));
-	buf_release(&b);
-}
-
 /* A plan is a transaction that is taken back: it went through every check. */
 static int give_plan(struct call *c, const char *action, const void *object)
 {

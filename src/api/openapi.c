@@ -48,6 +48,20 @@ static const struct {
 	 "How long to wait at most; a minute when it is not said."},
 	{"plan", "{\"type\":\"boolean\"}",
 	 "Say what would happen, and change nothing."},
+	{"who", "{\"type\":\"string\"}",
+	 "Only what this caller did, or another for them: an id or a name."},
+	{"kind", "{\"type\":\"string\"}", "Only of this kind of object."},
+	{"objectId", "{\"type\":\"string\"}", "Only of this object."},
+	{"organizationId", "{\"type\":\"string\"}",
+	 "Only of this organization; who belongs to one sees its own."},
+	{"projectId", "{\"type\":\"string\"}", "Only of this project."},
+	{"action", "{\"type\":\"string\"}", "Only this: create, update, …"},
+	{"result", "{\"type\":\"string\"}",
+	 "Only what ended so: ok, or a problem's code."},
+	{"since", "{\"type\":\"string\",\"format\":\"date-time\"}",
+	 "From this time on."},
+	{"until", "{\"type\":\"string\",\"format\":\"date-time\"}",
+	 "Before this time."},
 };
 
 static void add_string(struct buf *out, const char *s)
@@ -144,9 +158,26 @@ static void add_request(struct buf *out, const struct route *r,
 	}
 }
 
+#define PRINCIPAL                                                              \
+	"{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{\"id\":" \
+	"{"                                                                    \
+	"\"type\":\"string\"},\"name\":{\"type\":\"string\"}}}"
+
+static const char audit_entry[] =
+	",\"AuditEntry\":{\"type\":\"object\",\"required\":[\"seq\",\"at\","
+	"\"hash\"],\"properties\":{\"seq\":{\"type\":\"integer\"},\"at\":{"
+	"\"type\":\"string\",\"format\":\"date-time\"},\"revision\":{\"type\":"
+	"\"integer\"},\"hash\":{\"type\":\"string\"},\"who\":" PRINCIPAL
+	",\"as\":" PRINCIPAL ",\"from\":{\"type\":\"string\"},\"tokenId\":{"
+	"\"type\":\"string\"},\"requestId\":{\"type\":\"string\"},\"action\":{"
+	"\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"objectId\":{"
+	"\"type\":\"string\"},\"organizationId\":{\"type\":\"string\"},"
+	"\"projectId\":{\"type\":\"string\"},\"before\":{\"type\":\"integer\"},"
+	"\"count\":{\"type\":\"integer\"},\"result\":{\"type\":\"string\"}}}";
+
 /* What the routes without a noun answer with; the rest is read from tables. */
 static const struct {
-	const char *path, *status, *type, *schema;
+	const char *path, *status, *type, *schema, *more;
 } plain[] = {
 	{"/healthz", "200", "text/plain", "{\"type\":\"string\"}"},
 	{"/readyz", "200", "text/plain", "{\"type\":\"string\"}"},
@@ -158,6 +189,12 @@ static const struct {
 	 "\"type\":\"string\"},\"api\":{\"type\":\"string\"}}}"},
 	{"/v1/openapi.json", "200", "application/json",
 	 "{\"type\":\"object\",\"required\":[\"openapi\",\"info\"]}"},
+	{"/v1/audit", "200", "application/json",
+	 "{\"type\":\"object\",\"additionalProperties\":false,\"required\":["
+	 "\"items\"],\"properties\":{\"items\":{\"type\":\"array\",\"items\":"
+	 "{\"$ref\":\"#/components/schemas/AuditEntry\"}},\"next\":{\"type\":"
+	 "\"string\"}}}",
+	 ",\"application/x-ndjson\":{\"schema\":{\"type\":\"string\"}}"},
 	{"/v1/whoami", "200", "application/json",
 	 "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"roles\"],"
 	 "\"properties\":{\"id\":{\"type\":\"string\"},\"name\":{\"type\":"
@@ -189,7 +226,8 @@ static void add_plain(struct buf *out, const struct route *r)
 		if (strcmp(plain[i].path, r->path) != 0)
 			continue;
 		add_answer(out, plain[i].status, "The answer.", "");
-		add_content(out, plain[i].type, plain[i].schema, "");
+		add_content(out, plain[i].type, plain[i].schema,
+			    plain[i].more ? plain[i].more : "");
 		buf_adds(out, "},");
 	}
 }
@@ -416,6 +454,7 @@ void openapi_write(const char *version, struct buf *out)
 		 "[\"create\",\"update\",\"delete\",\"none\"]},\"kind\":{"
 		 "\"type\":\"string\"}}},\"object\":{\"type\":\"object\"}}"
 		 "}");
+	buf_adds(out, audit_entry);
 	for (size_t i = 0; i < n_nouns; i++)
 		add_schemas_of(out, nouns[i].kind);
 	buf_adds(out, "}}}");

@@ -1,6 +1,7 @@
 /* problem - errors as RFC 9457 bodies; which status each code has. */
 #include <string.h>
 
+#include "api/audit.h"
 #include "api/call.h"
 
 static const int statuses[ERR_CODE_COUNT] = {
@@ -103,6 +104,7 @@ void call_fail(struct call *c, const struct err *err)
 	struct reply r = {.status = status_of(err),
 			  .type = "application/problem+json"};
 
+	call_audit_refusal(c, err->code);
 	problem_write(err, r.status, c->x->id, &body);
 	if (err->code == ERR_UNAUTHENTICATED)
 		reply_header(&r, "WWW-Authenticate", "Bearer realm=\"muster\"");

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "api/audit.h"
 #include "api/identities.h"
 #include "api/quotas.h"
 #include "model/group.h"
@@ -17,6 +18,9 @@ static const char *const none[] = {NULL};
 static const char *const list_words[] = {"limit", "after", "at", NULL};
 static const char *const get_words[] = {"at", "wait", "timeoutMs", NULL};
 static const char *const change_words[] = {"plan", NULL};
+static const char *const audit_words[] = {
+	"limit",     "after",  "who",    "kind",  "objectId", "organizationId",
+	"projectId", "action", "result", "since", "until",    NULL};
 static const char *const json[] = {"application/json", NULL};
 static const char *const patch[] = {"application/merge-patch+json",
 				    "application/json", NULL};
@@ -35,6 +39,10 @@ const struct route routes[] = {
 	      "This document.", handle_openapi, 0),
 	ROUTE("GET", "/v1/whoami", NEED_CALLER, none, NULL,
 	      "Who is calling, and what they may do.", handle_whoami, 0),
+	ROUTE("GET", "/v1/audit", NEED_CALLER, audit_words, NULL,
+	      "Who did what, newest first; all of it as lines with Accept: "
+	      "application/x-ndjson.",
+	      handle_audit, ROUTE_LINES),
 	ROUTE("POST", "/v1/tokens/{id}/rotate", NEED_ROTATE, none, NULL,
 	      "Give a token a new secret; the old one is void at once.",
 	      handle_rotate, 0),

@@ -24,7 +24,11 @@ struct noun {
 		      struct err *err);
 };
 
-enum { ROUTE_FILTERS = 1 << 0, ROUTE_PROBE = 1 << 1 };
+enum {
+	ROUTE_FILTERS = 1 << 0, /* a list, filtered by fields, or a watch */
+	ROUTE_PROBE = 1 << 1,
+	ROUTE_LINES = 1 << 2, /* may be answered with lines of JSON */
+};
 
 /* What a caller needs.  A row without one does not compile: see ROUTE(). */
 enum need {

@@ -22,7 +22,7 @@ void chain_begin(struct chain *c, const char *installation)
 
 void chain_add(struct chain *c, const struct audit *e)
 {
-	struct buf b = BUF_INIT(DIGEST_SHA256_LEN + 256 + e->len);
+	struct buf b = BUF_INIT((size_t)1 << 30);
 
 	c->seq++;
 	buf_add(&b, c->hash, sizeof(c->hash));
@@ -36,7 +36,7 @@ void chain_add(struct chain *c, const struct audit *e)
 	buf_addc(&b, '\n');
 	buf_add(&b, e->text, e->len);
 	if (!buf_ok(&b))
-		abort(); /* an organization's id is short */
+		abort();
 	digest_sha256(b.data, b.len, c->hash);
 	buf_release(&b);
 }
@@ -79,9 +79,8 @@ struct audit_query *audit_query_new(const struct audit_filter *filter,
 {
 	struct audit_query *q = xcalloc(1, sizeof(*q));
 	const char **const strings[] = {
-		&q->filter.who,     &q->filter.kind,
-		&q->filter.object,  &q->filter.organization,
-		&q->filter.project, &q->filter.action,
+		&q->filter.who,          &q->filter.kind,    &q->filter.object,
+		&q->filter.organization, &q->filter.project, &q->filter.action,
 		&q->filter.result,
 	};
 
@@ -129,8 +128,8 @@ static bool fits(const struct audit_filter *f, const struct audit *e,
 
 	if ((f->since && e->at < f->since) || (f->until && e->at >= f->until))
 		return false;
-	if (f->organization && (!e->organization ||
-				strcmp(f->organization, e->organization) != 0))
+	if (f->organization &&
+	    (!e->organization || strcmp(f->organization, e->organization) != 0))
 		return false;
 	if (!f->who && !f->kind && !f->object && !f->project && !f->action &&
 	    !f->result)

@@ -60,7 +60,7 @@ struct change {
 	bool trimming;  /* its row has lost lines: write what is left */
 	bool rewriting; /* its row is of an older version: write it anew */
 	struct memo *memo;
-	char *audit;
+	struct note *note; /* for the audit trail, until it is written */
 	struct list trim_link;
 };
 

@@ -51,7 +51,7 @@ void change_free(struct change *c)
 {
 	list_remove(&c->trim_link);
 	free(c->versions);
-	free(c->audit);
+	free(c->note);
 	free(c->memo);
 	free(c);
 }

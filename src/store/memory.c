@@ -5,11 +5,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/audit.h"
+#include "store/store_priv.h"
 
 struct disk {
 	struct row *rows; /* in order; a dropped one has revision 0 */
 	size_t n, room;
 	uint64_t newest, horizon;
+	struct disk_audit *audits; /* in order, what is trimmed left out */
+	size_t n_audits, audits_room;
+	struct chain head, trimmed;
 	void (*tap)(void *ctx, const struct row *row);
 	void *tap_ctx;
 };
@@ -33,6 +38,8 @@ struct disk *disk_new(void)
 	struct disk *d = xcalloc(1, sizeof(*d));
 
 	d->horizon = 1;
+	chain_begin(&d->head, DISK_INSTALLATION);
+	d->trimmed = d->head;
 	return d;
 }
 
@@ -53,7 +60,30 @@ void disk_free(struct disk *d)
 	for (size_t i = 0; i < d->n; i++)
 		set_data(&d->rows[i], NULL, 0);
 	free(d->rows);
+	for (size_t i = 0; i < d->n_audits; i++)
+		free(d->audits[i].note);
+	free(d->audits);
 	free(d);
+}
+
+size_t disk_audits(const struct disk *d, const struct disk_audit **ret)
+{
+	*ret = d->audits;
+	return d->n_audits;
+}
+
+bool disk_audits_hold(const struct disk *d)
+{
+	struct chain c = d->trimmed;
+
+	for (size_t i = 0; i < d->n_audits; i++) {
+		chain_add(&c, &d->audits[i].note->entry);
+		if (d->audits[i].seq != c.seq ||
+		    memcmp(d->audits[i].hash, c.hash, sizeof(c.hash)) != 0)
+			return false;
+	}
+	return c.seq == d->head.seq &&
+	       memcmp(c.hash, d->head.hash, sizeof(c.hash)) == 0;
 }
 
 uint64_t disk_newest(const struct disk *d)
@@ -120,6 +150,22 @@ static void memory_commit(struct backend *b, struct batch *batch)
 	memory(b)->batch = batch;
 }
 
+static void memory_audit(struct backend *b, struct audit_query *q)
+{
+	const struct disk *d = memory(b)->disk;
+	size_t i = d->n_audits;
+
+	while (i-- > 0) {
+		const struct disk_audit *a = &d->audits[i];
+
+		if (q->filter.before && a->seq >= q->filter.before)
+			continue;
+		if (!audit_query_take(q, a->seq, &a->note->entry, a->hash))
+			break;
+	}
+	q->done(q);
+}
+
 static void memory_close(struct backend *b)
 {
 	free(memory(b));
@@ -129,6 +175,7 @@ static const struct backend_ops memory_ops = {
 	.name = "memory",
 	.load = memory_load,
 	.commit = memory_commit,
+	.audit = memory_audit,
 	.close = memory_close,
 };
 
@@ -146,8 +193,45 @@ bool memory_pending(const struct backend *b)
 	return ((const struct memory *)b)->batch;
 }
 
-static void write_batch(struct disk *d, const struct batch *batch)
+static void write_audit(struct disk *d, const struct audit *e)
 {
+	struct disk_audit *a;
+
+	if (d->n_audits == d->audits_room) {
+		d->audits_room = d->audits_room ? 2 * d->audits_room : 64;
+		d->audits =
+			xrealloc(d->audits, d->audits_room, sizeof(*d->audits));
+	}
+	a = &d->audits[d->n_audits++];
+	a->note = note_new(e->organization, e->text, e->len);
+	a->note->entry.at = e->at;
+	a->note->entry.revision = e->revision;
+	chain_add(&d->head, e);
+	a->seq = d->head.seq;
+	memcpy(a->hash, d->head.hash, sizeof(a->hash));
+}
+
+/* One at a time, so that tests see what lies between. */
+static void trim_audits(struct disk *d, struct batch *batch)
+{
+	struct disk_audit *first = d->audits;
+
+	if (!d->n_audits || first->note->entry.at >= batch->audit_from)
+		return;
+	d->trimmed.seq = first->seq;
+	memcpy(d->trimmed.hash, first->hash, sizeof(first->hash));
+	free(first->note);
+	d->n_audits--;
+	memmove(first, first + 1, d->n_audits * sizeof(*first));
+	batch->audit_more =
+		d->n_audits && first->note->entry.at < batch->audit_from;
+}
+
+static void write_batch(struct disk *d, struct batch *batch)
+{
+	for (size_t i = 0; i < batch->n_audits; i++)
+		write_audit(d, &batch->audits[i]);
+	trim_audits(d, batch);
 	for (size_t i = 0; i < batch->n; i++) {
 		if (d->n == d->room) {
 			d->room = d->room ? 2 * d->room : 64;
@@ -155,7 +239,6 @@ static void write_batch(struct disk *d, const struct batch *batch)
 		}
 		d->rows[d->n] = batch->rows[i];
 		d->rows[d->n].data = NULL;
-		d->rows[d->n].audit = NULL;
 		set_data(&d->rows[d->n], batch->rows[i].data,
 			 batch->rows[i].len);
 		d->newest = batch->rows[i].revision;

@@ -27,6 +27,18 @@ void disk_tear(struct disk *d, uint64_t revision);
 void disk_tap(struct disk *d, void (*fn)(void *ctx, const struct row *row),
 	      void *ctx);
 
+/* The audit trail, as it lies there; whether its chain holds. */
+struct disk_audit {
+	uint64_t seq;
+	unsigned char hash[32];
+	struct note *note; /* its entry; see store_priv.h */
+};
+
+#define DISK_INSTALLATION "00000000-0000-7000-8000-000000000000"
+
+size_t disk_audits(const struct disk *d, const struct disk_audit **ret);
+bool disk_audits_hold(const struct disk *d);
+
 struct backend *memory_open(struct disk *d);
 
 enum memory_fate {

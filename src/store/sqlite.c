@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "loop/pool.h"
 #include "store/backend.h"
+#include "store/sqlite_audit.h"
 #include "store/sqlite_priv.h"
 
 /* The exit status of a process whose disk failed: EX_IOERR. */
@@ -21,31 +22,35 @@
 /* The write-ahead log is brought into the file when it has so many pages. */
 #define CHECKPOINT_PAGES 4000
 
-enum statement {
-	INSERT_ROW,
-	INSERT_AUDIT,
-	UPDATE_ROW,
-	DELETE_ROW,
-	SET_HORIZON
-};
+enum statement { INSERT_ROW, UPDATE_ROW, DELETE_ROW, SET_HORIZON };
 
 static const char *const statements[] = {
 	[INSERT_ROW] = "INSERT INTO log(revision, at, sum, data) "
 		       "VALUES(?1, ?2, ?3, ?4)",
-	[INSERT_AUDIT] = "INSERT INTO audit(at, revision, entry) "
-			 "VALUES(?1, ?2, ?3)",
 	[UPDATE_ROW] = "UPDATE log SET sum = ?2, data = ?3 WHERE revision = ?1",
 	[DELETE_ROW] = "DELETE FROM log WHERE revision = ?1",
 	[SET_HORIZON] = "INSERT OR REPLACE INTO meta(key, value) "
 			"VALUES('horizon', ?1)",
 };
 
+/* Whoever looks in the audit trail; a thread and a connection of its own, made
+ * when they are first needed. */
+struct reader {
+	struct pool *pool;
+	sqlite3 *db;
+	struct list queries; /* under way */
+	char path[4096];
+};
+
 struct sqlite {
 	struct backend base; /* first: a backend is cast to its sqlite */
-	sqlite3 *db;         /* the writer's, once there is one */
+	struct loop *loop;
+	sqlite3 *db; /* the writer's, once there is one */
 	sqlite3_stmt *st[COUNT_OF(statements)];
+	struct trail trail;
 	struct pool *pool; /* of one: the writer */
 	struct job job;
+	struct reader reader;
 	struct batch *batch;
 	uint64_t horizon;
 	int lock;
@@ -165,16 +170,7 @@ static int write_row(struct sqlite *s, const struct row *r)
 	sqlite3_bind_int64(st, 2, r->at);
 	sqlite3_bind_int64(st, 3, sum_of(r->revision, r->at, r->data, r->len));
 	sqlite3_bind_blob64(st, 4, r->data, r->len, SQLITE_STATIC);
-	if (step(s, INSERT_ROW) < 0)
-		return -1;
-	if (!r->audit)
-		return 0;
-	st = s->st[INSERT_AUDIT];
-	sqlite3_bind_int64(st, 1, r->at);
-	sqlite3_bind_int64(st, 2, (sqlite3_int64)r->revision);
-	sqlite3_bind_text64(st, 3, r->audit, r->audit_len, SQLITE_STATIC,
-			    SQLITE_UTF8);
-	return step(s, INSERT_AUDIT);
+	return step(s, INSERT_ROW);
 }
 
 static int write_trim(struct sqlite *s, const struct trim *t)
@@ -238,7 +234,7 @@ static int commit(sqlite3 *db)
 	return -1;
 }
 
-static int write_batch(struct sqlite *s, const struct batch *b)
+static int write_batch(struct sqlite *s, struct batch *b)
 {
 	if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) !=
 	    SQLITE_OK)
@@ -249,7 +245,7 @@ static int write_batch(struct sqlite *s, const struct batch *b)
 	for (size_t i = 0; i < b->n_trims; i++)
 		if (write_trim(s, &b->trims[i]) < 0)
 			return -1;
-	if (write_horizon(s, b->horizon) < 0)
+	if (write_horizon(s, b->horizon) < 0 || trail_write(&s->trail, b) < 0)
 		return -1;
 	return commit(s->db);
 }
@@ -275,6 +271,7 @@ static void run(struct job *j)
 	b->result = BATCH_DONE;
 	if (write_batch(s, b) == 0) {
 		s->horizon = b->horizon;
+		trail_committed(&s->trail);
 		return;
 	}
 	end_if_unsynced(s->db);
@@ -308,12 +305,62 @@ static void sqlite_commit(struct backend *b, struct batch *batch)
 	pool_run(s->pool, &s->job);
 }
 
+static void look(struct job *j)
+{
+	struct audit_query *q = CONTAINER_OF(j, struct audit_query, job);
+	struct reader *r = q->owner;
+
+	if (!r->db && sqlite_open_quietly(r->path, SQLITE_OPEN_READONLY, &r->db,
+					  &q->err) < 0) {
+		sqlite3_close(r->db);
+		r->db = NULL;
+		return;
+	}
+	(void)trail_look(r->db, q, &q->err);
+}
+
+static void looked(struct job *j)
+{
+	struct audit_query *q = CONTAINER_OF(j, struct audit_query, job);
+
+	list_remove(&q->link);
+	q->done(q);
+}
+
+static void sqlite_audit(struct backend *b, struct audit_query *q)
+{
+	struct sqlite *s = sqlite(b);
+
+	if (!s->reader.pool)
+		s->reader.pool = pool_new(s->loop, 1);
+	q->owner = &s->reader;
+	q->job.run = look;
+	q->job.done = looked;
+	list_add(&s->reader.queries, &q->link);
+	pool_run(s->reader.pool, &q->job);
+}
+
+/* Those under way come to their end without anybody who waits. */
+static void close_reader(struct reader *r)
+{
+	struct list *l;
+
+	if (r->pool)
+		pool_free(r->pool);
+	sqlite3_close(r->db);
+	while ((l = list_pop(&r->queries)))
+		CONTAINER_OF(l, struct audit_query, link)->done =
+			audit_query_free;
+}
+
 static void sqlite_close(struct backend *b)
 {
 	struct sqlite *s = sqlite(b);
 
 	if (s->pool)
 		pool_free(s->pool);
+	close_reader(&s->reader);
+	trail_close(&s->trail);
 	for (size_t i = 0; i < COUNT_OF(statements); i++)
 		sqlite3_finalize(s->st[i]);
 	sqlite3_close(s->db);
@@ -328,6 +375,7 @@ static const struct backend_ops sqlite_ops = {
 	.name = "sqlite",
 	.load = sqlite_load,
 	.commit = sqlite_commit,
+	.audit = sqlite_audit,
 	.close = sqlite_close,
 };
 
@@ -376,7 +424,7 @@ static int open_database(struct sqlite *s, const char *path, struct err *err)
 				       SQLITE_PREPARE_PERSISTENT, &s->st[i],
 				       NULL) != SQLITE_OK)
 			return sqlite_err(s->db, err, path);
-	return 0;
+	return trail_open(&s->trail, s->db, err);
 }
 
 int sqlite_open(const char *dir, struct loop *l, struct backend **out,
@@ -387,12 +435,15 @@ int sqlite_open(const char *dir, struct loop *l, struct backend **out,
 
 	s->base.ops = &sqlite_ops;
 	s->lock = -1;
+	s->loop = l;
+	list_init(&s->reader.queries);
 	if (sqlite_path(dir, SQLITE_FILE, path, err) < 0 ||
 	    sqlite_lock(dir, &s->lock, err) < 0 || create_file(path, err) < 0 ||
 	    open_database(s, path, err) < 0) {
 		sqlite_close(&s->base);
 		return -1;
 	}
+	memcpy(s->reader.path, path, sizeof(path));
 	s->pool = pool_new(l, 1);
 	*out = &s->base;
 	return 0;

@@ -8,13 +8,15 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 struct backend;
 struct loop;
 
 #define SQLITE_FILE        "muster.db"
-#define SQLITE_VERSION_NOW 2
+#define SQLITE_VERSION_NOW 3
 
 /* Open the folder DIR, made when it is not there.  Refused, with what to do: a
  * folder in use, a file that is not ours, is damaged or is of a newer version
@@ -29,3 +31,14 @@ int sqlite_backup(const char *dir, const char *file, struct err *err);
 /* Make DIR, which must not hold a database yet, from the backup FILE, whose
  * digest is checked first. */
 int sqlite_restore(const char *file, const char *dir, struct err *err);
+
+struct audit_report {
+	uint64_t count, trimmed; /* entries there; that retention dropped */
+	char last[96];           /* "SEQ HASH" of the newest */
+};
+
+/* Go through the audit trail of DIR, while a server may be writing it, or of
+ * the backup FILE when DIR is NULL.  Fails, saying where, when any of it is not
+ * as it was written. */
+int sqlite_audit_verify(const char *dir, const char *file,
+			struct audit_report *ret, struct err *err);

@@ -18,6 +18,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "store/sqlite.h"
+#include "store/sqlite_audit.h"
 #include "store/sqlite_priv.h"
 
 #define HEX_LEN   (2 * DIGEST_SHA256_LEN)
@@ -109,7 +110,7 @@ static int digest_database(sqlite3 *db, char hex[HEX_LEN + 1], struct err *err)
 	return r;
 }
 
-static int open_quietly(const char *path, int flags, sqlite3 **ret,
+int sqlite_open_quietly(const char *path, int flags, sqlite3 **ret,
 			struct err *err)
 {
 	if (sqlite3_open_v2(path, ret,
@@ -130,7 +131,7 @@ static int copy_database(const char *from, const char *to, struct err *err)
 	sqlite3_stmt *st = NULL;
 	int version, r;
 
-	r = open_quietly(from, SQLITE_OPEN_READWRITE, &db, err);
+	r = sqlite_open_quietly(from, SQLITE_OPEN_READWRITE, &db, err);
 	if (r == 0)
 		r = sqlite_check_ours(db, from, &version, err);
 	if (r == 0 && version != SQLITE_VERSION_NOW)
@@ -155,7 +156,7 @@ static int add_digest(const char *path, struct err *err)
 	sqlite3 *db = NULL;
 	int r;
 
-	r = open_quietly(path, SQLITE_OPEN_READWRITE, &db, err);
+	r = sqlite_open_quietly(path, SQLITE_OPEN_READWRITE, &db, err);
 	if (r == 0)
 		r = sqlite_exec(db, "PRAGMA journal_mode=OFF", err);
 	if (r == 0)
@@ -368,7 +369,7 @@ static int settle_copy(const char *path, const char *file, struct err *err)
 	sqlite3 *db = NULL;
 	int version, r;
 
-	r = open_quietly(path, SQLITE_OPEN_READWRITE, &db, err);
+	r = sqlite_open_quietly(path, SQLITE_OPEN_READWRITE, &db, err);
 	if (r == 0)
 		r = sqlite_check_ours(db, file, &version, err);
 	if (r == 0)
@@ -415,6 +416,45 @@ static int refuse_database(const char *dir, struct err *err)
 				       dir, names[i]);
 	}
 	return 0;
+}
+
+static int verify_file(const char *path, struct audit_report *ret,
+		       struct err *err)
+{
+	sqlite3 *db = NULL;
+	int version, r;
+
+	r = sqlite_open_quietly(path, SQLITE_OPEN_READWRITE, &db, err);
+	if (r == 0)
+		r = sqlite_check_ours(db, path, &version, err);
+	if (r == 0 && version != SQLITE_VERSION_NOW)
+		r = err_set(err, ERR_CONFLICT,
+			    "%s is of an older version of muster, which kept "
+			    "no hashes: start the server once",
+			    path);
+	if (r == 0)
+		r = trail_verify(db, ret, err);
+	sqlite3_close(db);
+	return r;
+}
+
+int sqlite_audit_verify(const char *dir, const char *file,
+			struct audit_report *ret, struct err *err)
+{
+	char path[4096];
+
+	if (!dir)
+		return check_seal(file, -1, err) < 0
+			       ? -1
+			       : verify_file(file, ret, err);
+	if (sqlite_path(dir, SQLITE_FILE, path, err) < 0)
+		return -1;
+	if (access(path, F_OK) < 0)
+		return err_set(err, ERR_NOT_FOUND,
+			       "there is no database in %s: name the folder "
+			       "that the server is given as --data",
+			       dir);
+	return verify_file(path, ret, err);
 }
 
 int sqlite_restore(const char *file, const char *dir, struct err *err)

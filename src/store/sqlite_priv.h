@@ -26,6 +26,10 @@ int sqlite_check_sound(sqlite3 *db, struct err *err);
 int sqlite_prepare_schema(sqlite3 *db, const char *path, int version,
 			  struct err *err);
 
+/* Open what another process may be writing, leaving its write-ahead log. */
+int sqlite_open_quietly(const char *path, int flags, sqlite3 **ret,
+			struct err *err);
+
 /* "DIR/NAME" into OUT. */
 int sqlite_path(const char *dir, const char *name, char out[4096],
 		struct err *err);

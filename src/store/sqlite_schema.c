@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "store/sqlite.h"
+#include "store/sqlite_audit.h"
 #include "store/sqlite_priv.h"
 
 #define APPLICATION_ID 0x4d737472 /* "Mstr" */
@@ -21,6 +22,10 @@ static const char *const upgrades[SQLITE_VERSION_NOW] = {
 	" sum INTEGER NOT NULL, data BLOB NOT NULL);",
 	"CREATE TABLE audit(seq INTEGER PRIMARY KEY, at INTEGER NOT NULL,"
 	" revision INTEGER NOT NULL, entry TEXT NOT NULL);",
+	"ALTER TABLE audit ADD COLUMN organization TEXT;"
+	"ALTER TABLE audit ADD COLUMN hash BLOB NOT NULL DEFAULT x'';"
+	"CREATE INDEX audit_organization ON audit(organization)"
+	" WHERE organization IS NOT NULL;",
 };
 
 int sqlite_err(sqlite3 *db, struct err *err, const char *what)
@@ -104,7 +109,8 @@ static int upgrade(sqlite3 *db, int from, struct err *err)
 	if (sqlite_exec(db, "BEGIN IMMEDIATE", err) < 0)
 		return -1;
 	for (int v = from; v < SQLITE_VERSION_NOW; v++)
-		if (sqlite_exec(db, upgrades[v], err) < 0)
+		if (sqlite_exec(db, upgrades[v], err) < 0 ||
+		    (v == 2 && trail_upgrade(db, err) < 0))
 			return -1;
 	snprintf(sql, sizeof(sql),
 		 "PRAGMA user_version=%d; PRAGMA application_id=%d",

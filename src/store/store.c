@@ -18,7 +18,7 @@
 #define TEXT_ENOUGH ((size_t)64 << 20)
 #define TEXT_MOST   ((size_t)4 << 30)
 
-static void pump(struct store *s);
+static void pump(struct store *s, bool tick);
 
 static void set_defaults(struct store_conf *c)
 {
@@ -118,6 +118,7 @@ int store_open(const struct store_conf *conf, struct backend *backend,
 	s->backend = backend;
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		list_init(lists[i]);
+	notes_init(s);
 	for (; s->conf.kinds[s->n_caches]; s->n_caches++) {
 		assert(s->n_caches < KINDS_MOST);
 		cache_init(&s->caches[s->n_caches], s->conf.kinds[s->n_caches],
@@ -179,6 +180,7 @@ void store_close(struct store *s)
 	for (size_t i = 0; i < s->n_caches; i++)
 		cache_release(&s->caches[i]);
 	map_release(&s->memos);
+	notes_release(s);
 	arena_release(&s->arena);
 	buf_release(&s->scratch);
 	buf_release(&s->text);
@@ -243,7 +245,7 @@ void store_transact(struct store *s, struct txn *t)
 		return;
 	}
 	place(s, t);
-	pump(s);
+	pump(s, false);
 }
 
 /* Nothing of the batch is there, and what came after it was built on it: all
@@ -294,8 +296,8 @@ static void finish_batch(struct store *s)
 		struct change *c = CONTAINER_OF(l, struct txn, link)->change;
 
 		/* The trail has it now; nobody asks memory for it. */
-		free(c->audit);
-		c->audit = NULL;
+		free(c->note);
+		c->note = NULL;
 		for (size_t i = 0; i < c->n; i++)
 			c->versions[i]->entry->cache->changed = c->revision;
 		list_add(&done, l);
@@ -315,6 +317,7 @@ static void commit_done(struct batch *b)
 
 	s->busy = false;
 	s->failing = b->result == BATCH_FAILED;
+	notes_settle(s, b->result == BATCH_DONE);
 	s->commit_ms = clock_mono(s->conf.clock) - s->began_ms;
 	switch (b->result) {
 	case BATCH_DONE:
@@ -332,7 +335,7 @@ static void commit_done(struct batch *b)
 		fail_all(s, &err);
 		break;
 	}
-	pump(s);
+	pump(s, false);
 }
 
 static size_t text_add(struct buf *text, const struct change *c)
@@ -360,8 +363,6 @@ static void take_rows(struct store *s)
 
 		*r = (struct row){.revision = c->revision, .at = c->at};
 		r->len = text_add(&s->text, c);
-		r->audit = c->audit;
-		r->audit_len = c->audit ? strlen(c->audit) : 0;
 		list_add(&s->flying, l);
 	}
 }
@@ -421,8 +422,9 @@ static void point(struct store *s)
 }
 
 /* Give the backend the next batch, if it is free and there is one.  After a
- * failure trims wait for the next row, rather than fail again and again. */
-static void pump(struct store *s)
+ * failure trims wait for the next row, rather than fail again and again; the
+ * audit trail's notes wait for a row or a tick. */
+static void pump(struct store *s, bool tick)
 {
 	bool trims;
 
@@ -431,7 +433,8 @@ static void pump(struct store *s)
 	history_expire(s);
 	trims = !list_empty(&s->history.trims) ||
 		!list_empty(&s->history.rewrites);
-	if (list_empty(&s->open) && (!trims || s->failing))
+	if (list_empty(&s->open) && (!trims || s->failing) &&
+	    !(tick && notes_due(s)))
 		return;
 	s->batch = (struct batch){.done = commit_done, .ctx = s};
 	if (s->text.room > TEXT_ENOUGH)
@@ -439,6 +442,7 @@ static void pump(struct store *s)
 	buf_clear(&s->text);
 	take_rows(s);
 	take_trims(s);
+	notes_take(s, tick);
 	point(s);
 	s->batch.rows = s->rows;
 	s->batch.trims = s->trims;
@@ -450,7 +454,12 @@ static void pump(struct store *s)
 
 void store_expire(struct store *s)
 {
-	pump(s);
+	pump(s, true);
+}
+
+bool store_idle(const struct store *s)
+{
+	return !s->busy && !s->pending && !s->notes.n && !s->notes.omitted;
 }
 
 uint64_t store_revision(const struct store *s)

@@ -28,6 +28,7 @@
 #include "model/kind.h"
 #include "store/tx.h"
 
+struct audit_query;
 struct backend;
 struct change;
 struct store;
@@ -50,6 +51,7 @@ struct store_conf {
 	size_t log_bytes;     /* and no more memory than this */
 	size_t batch_most;    /* functions in one batch: 128 */
 	size_t pending_most;  /* functions not yet durable: 4096 */
+	int64_t audit_age_ms; /* how long the audit trail is kept; 0: always */
 };
 
 /* A version of an object, as readers see it. */
@@ -102,6 +104,19 @@ void store_stats(const struct store *s, struct store_stats *ret);
 uint64_t store_revision(const struct store *s);
 const struct kind *store_kind(const struct store *s, const char *name);
 
-/* Let go of history that is past its limits, in memory and on disk.  Call now
- * and then; every batch does, too. */
+/* Let go of what is past its limits, in memory and on disk, and write what
+ * waits for no change.  Call every second; every batch does most of it, too. */
 void store_expire(struct store *s);
+
+/* Nothing is being written, and nothing waits to be. */
+bool store_idle(const struct store *s);
+
+/* Have an entry about a request that changed nothing kept in the audit trail:
+ * with the next batch, or at the next store_expire().  When too many wait, only
+ * how many were left out is kept; the caller may leave one out, too. */
+void store_note(struct store *s, const char *organization, const char *text,
+		size_t len);
+void store_omit_note(struct store *s);
+
+/* Look in the audit trail; see audit.h and backend.h. */
+void store_audit(struct store *s, struct audit_query *q);

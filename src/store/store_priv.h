@@ -16,6 +16,22 @@ struct memo {
 	char key[72];
 };
 
+/* An entry of the audit trail that is not written yet. */
+struct note {
+	struct list link;
+	struct audit entry; /* points into bytes */
+	char bytes[];
+};
+
+struct notes {
+	struct list waiting, flying; /* of requests that were refused */
+	size_t n;                    /* of both */
+	uint64_t omitted;            /* there was no room for */
+	uint64_t trim_at;            /* when the trail is next trimmed */
+	struct audit *list;          /* what the batch points to */
+	size_t room;
+};
+
 /* The recent changes by revision, without a gap: revision R is at
  * ring[R % room] while first <= R < first + n. */
 struct history {
@@ -56,6 +72,7 @@ struct store {
 	struct buf text; /* what rows and trims point into */
 	uint64_t began_ms;
 
+	struct notes notes;
 	struct list watchers, pins;
 	struct arena arena; /* the running function's */
 	struct buf scratch; /* the line being encoded */
@@ -70,6 +87,18 @@ struct tx {
 	bool (*sees)(void *ctx, const struct kind *k, const void *object);
 	void *sees_ctx;
 };
+
+struct note *note_new(const char *organization, const char *text, size_t len);
+
+void notes_init(struct store *s);
+void notes_release(struct store *s);
+
+/* Something waits that the next tick should write. */
+bool notes_due(const struct store *s);
+
+/* Put what waits, and what belongs to the batch's rows, into the batch. */
+void notes_take(struct store *s, bool tick);
+void notes_settle(struct store *s, bool written);
 
 /* V has been seen: what is decided rests on it. */
 const struct version *tx_see(struct tx *tx, const struct version *v);

@@ -214,10 +214,29 @@ bool tx_recall(struct tx *tx, const char *key, const char **ret_digest,
 	return true;
 }
 
-void tx_audit(struct tx *tx, const char *entry)
+bool tx_before(struct tx *tx, const struct kind *k, const char *id,
+	       struct record *ret)
 {
-	free(tx->change->audit);
-	tx->change->audit = xstrdup(entry);
+	const struct entry *e = cache_find(store_cache(tx->store, k), id);
+	const struct version *v = e ? e->newest : NULL;
+
+	if (v && v->change == tx->change)
+		v = v->older;
+	if (!tx_see(tx, v) || !v->record.object)
+		return false;
+	*ret = v->record;
+	return true;
+}
+
+uint64_t tx_revision(const struct tx *tx)
+{
+	return tx->change->revision;
+}
+
+void tx_audit(struct tx *tx, const char *organization, const char *entry)
+{
+	free(tx->change->note);
+	tx->change->note = note_new(organization, entry, strlen(entry));
 }
 
 void change_undo(struct store *s, struct change *c)

@@ -60,6 +60,14 @@ void tx_remember(struct tx *tx, const char *key, const char *digest,
 bool tx_recall(struct tx *tx, const char *key, const char **ret_digest,
 	       struct record *ret);
 
-/* Have ENTRY, a line of JSON, kept in the audit trail with this transaction, if
- * it writes anything. */
-void tx_audit(struct tx *tx, const char *entry);
+/* The object as it was before this transaction; false when it was not there. */
+bool tx_before(struct tx *tx, const struct kind *k, const char *id,
+	       struct record *ret);
+
+/* The revision that this transaction will have, if it writes anything. */
+uint64_t tx_revision(const struct tx *tx);
+
+/* Have ENTRY, a JSON object on one line, kept in the audit trail with this
+ * transaction, if it writes anything.  ORGANIZATION, whose it is, may be
+ * NULL. */
+void tx_audit(struct tx *tx, const char *organization, const char *entry);
