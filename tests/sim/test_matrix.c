@@ -162,7 +162,8 @@ static void fill_caller(struct rig *r, size_t i)
 		create(r, "groups", body, group);
 	}
 	snprintf(body, sizeof(body),
-		 "{\"name\":\"caller\",\"serviceAccountId\":\"%s\"}", account);
+		 "{\"name\":\"caller-%zu\",\"serviceAccountId\":\"%s\"}", i,
+		 account);
 	a = request(r, r->w.bearer, "POST", "/v1/tokens", body);
 	memcpy(r->secrets[i], "Bearer ", 7);
 	field(a, "token", r->secrets[i] + 7, sizeof(r->secrets[i]) - 7);
