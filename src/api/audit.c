@@ -13,6 +13,7 @@
 #include "api/routes.h"
 #include "base/uuid.h"
 #include "model/organization.h"
+#include "model/project.h"
 #include "store/audit.h"
 #include "store/tx.h"
 
@@ -117,8 +118,14 @@ static const char *action_of(const struct call *c)
 static struct owner claimed(const struct call *c)
 {
 	int noun = permission_noun(organization_kind.plural);
-	struct owner o = kind_owner(c->noun->kind, c->object);
+	const struct kind *k = c->noun->kind;
+	struct owner o = kind_owner(k, c->object);
 
+	/* What came to nothing has no id of its own. */
+	if (k == &organization_kind)
+		return (struct owner){0};
+	if (k == &project_kind)
+		o.project = NULL;
 	if (!o.organization || !uuid_valid(o.organization, UUID_LEN) ||
 	    !access_may(c->who, noun, VERB_READ,
 			(struct owner){o.organization, NULL}))

@@ -139,5 +139,11 @@ const struct command daemon_commands[] = {
 	 .examples = restore_examples,
 	 .options = data_options,
 	 .run = run_restore},
+	{.name = "audit",
+	 .summary = "See who did what, and prove it",
+	 .help = "Every change, done or refused, leaves an entry that nobody "
+		 "can alter unnoticed: each carries the hash of all before "
+		 "it.",
+	 .children = audit_commands},
 	{0},
 };

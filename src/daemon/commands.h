@@ -1,6 +1,7 @@
-/* commands - the server's own commands: serve, backup, restore. */
+/* commands - the server's own commands: serve, backup, restore, … */
 #pragma once
 
-#include "cli/command.h"
+#include "cli/cli.h"
 
 extern const struct command daemon_commands[];
+extern const struct command audit_commands[];

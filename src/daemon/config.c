@@ -6,6 +6,8 @@
 
 #include "base/field_ops.h"
 #include "base/yaml.h"
+#include "identity/mtls.h"
+#include "identity/oidc.h"
 
 #define FILE_MOST ((size_t)1 << 20)
 
@@ -77,6 +79,13 @@ static const struct field history_fields[] = {
 	{0},
 };
 
+static const struct field audit_fields[] = {
+	{"maxAgeDays", FIELD_INT, 0, AT(audit.max_age_days) - AT(audit),
+	 "How long the audit trail is kept; 0 is for ever.", .min = 0,
+	 .max = 36500, .fallback = "400"},
+	{0},
+};
+
 static const struct field log_fields[] = {
 	{"level", FIELD_ENUM, 0, AT(log.level) - AT(log),
 	 "The least that is logged.", .names = levels, .fallback = "\"info\""},
@@ -93,10 +102,19 @@ const struct field config_fields[] = {
 	 .max = 4000, .fallback = "\"./var\""},
 	{"tls", FIELD_OBJECT, 0, AT(tls), "TLS; plain HTTP without it.",
 	 .fields = tls_fields},
+	{"oidc", FIELD_LIST, 0, AT(oidc),
+	 "OpenID issuers whose tokens are taken.", .fields = oidc_fields,
+	 .item = FIELD_OBJECT, .size = sizeof(struct oidc_issuer), .max = 64},
+	{"mtls", FIELD_LIST, 0, AT(mtls),
+	 "The service accounts that client certificates stand for.",
+	 .fields = mtls_fields, .item = FIELD_OBJECT,
+	 .size = sizeof(struct mtls_rule), .max = 1024},
 	{"limits", FIELD_OBJECT, 0, AT(limits), "Ceilings.",
 	 .fields = limit_fields},
 	{"history", FIELD_OBJECT, 0, AT(history),
 	 "How much of the past is kept.", .fields = history_fields},
+	{"audit", FIELD_OBJECT, 0, AT(audit), "The audit trail.",
+	 .fields = audit_fields},
 	{"log", FIELD_OBJECT, 0, AT(log), "Logging.", .fields = log_fields},
 	{0},
 };
@@ -128,7 +146,13 @@ static int check(const struct config *c, struct err *err)
 	if (c->tls.client_ca && !c->tls.cert)
 		return err_set(err, ERR_INVALID,
 			       "tls.clientCa needs certificate and key");
-	return 0;
+	if (c->mtls.n && !c->tls.client_ca)
+		return err_set(err, ERR_INVALID,
+			       "mtls needs tls.clientCa: who may sign the "
+			       "certificates");
+	if (oidc_validate(c->oidc.at, c->oidc.n, err) < 0)
+		return -1;
+	return mtls_validate(c->mtls.at, c->mtls.n, err);
 }
 
 /* Violations are told by path and all of them, in one message. */

@@ -20,6 +20,9 @@ struct config {
 		const char *cert, *key, *client_ca;
 	} tls;
 
+	struct items oidc; /* of struct oidc_issuer */
+	struct items mtls; /* of struct mtls_rule */
+
 	struct {
 		int64_t connections, connections_per_address;
 		int64_t body_bytes, head_bytes;
@@ -32,6 +35,10 @@ struct config {
 	struct {
 		int64_t max_revisions, max_age_seconds, max_mib;
 	} history;
+
+	struct {
+		int64_t max_age_days;
+	} audit;
 
 	struct {
 		int level;

@@ -7,9 +7,11 @@
 
 #include "api/api.h"
 #include "base/log.h"
+#include "daemon/fetch.h"
 #include "daemon/first.h"
 #include "daemon/notify.h"
 #include "http/server.h"
+#include "identity/oidc.h"
 #include "identity/quota.h"
 #include "loop/loop.h"
 #include "reconcile/cascade.h"
@@ -18,17 +20,23 @@
 
 #define TICK_MS 1000
 
+/* How often the last of the audit trail is looked at before giving up. */
+#define STOP_TICKS_MOST 2000
+
 struct daemon {
 	const struct config *conf;
 	struct loop *loop;
 	struct store *store;
 	struct quota_sums *sums;
 	struct cascade *cascade;
+	struct fetcher *fetcher; /* NULL: there are no issuers */
+	struct oidc *oidc;
 	struct api *api;
 	struct server *server;
 	struct timer *tick;
 	struct signals *signals[3];
-	bool stopping;
+	bool stopping, served; /* asked to stop; nobody is served any more */
+	unsigned stop_ticks;
 };
 
 static size_t history_bytes(const struct config *c)
@@ -50,6 +58,7 @@ static int open_store(struct daemon *d, struct err *err)
 		.log_age_ms = c->history.max_age_seconds * 1000,
 		.log_bytes = history_bytes(c),
 		.pending_most = (size_t)c->limits.pending_changes * 2,
+		.audit_age_ms = c->audit.max_age_days * 86400 * 1000,
 	};
 	struct backend *backend;
 
@@ -81,6 +90,33 @@ static void metrics(void *ctx, struct buf *out)
 	    "Requests refused before they were read.", stats.refused);
 }
 
+static void tell_keys(void *ctx, const struct oidc_issuer *issuer, size_t keys,
+		      const struct err *err)
+{
+	(void)ctx;
+	if (err)
+		log_warn("oidc", "issuer=%s the keys cannot be fetched%s: %s",
+			 issuer->name, keys ? ", the old ones stay" : "",
+			 err->msg);
+	else
+		log_info("oidc", "issuer=%s keys=%zu", issuer->name, keys);
+}
+
+static void start_oidc(struct daemon *d)
+{
+	struct oidc_conf conf = {.issuers = d->conf->oidc.at,
+				 .n = d->conf->oidc.n,
+				 .clock = &clock_system,
+				 .fetch = fetcher_get,
+				 .tell = tell_keys};
+
+	if (!conf.n)
+		return;
+	conf.ctx = d->fetcher = fetcher_new(d->loop);
+	d->oidc = oidc_new(&conf);
+	oidc_tick(d->oidc);
+}
+
 static int start_server(struct daemon *d, struct err *err)
 {
 	const struct config *c = d->conf;
@@ -90,6 +126,9 @@ static int start_server(struct daemon *d, struct err *err)
 		.clock = &clock_system,
 		.random = &random_system,
 		.version = MUSTER_VERSION,
+		.oidc = d->oidc,
+		.mtls = c->mtls.at,
+		.n_mtls = c->mtls.n,
 		.requests_per_second = (unsigned)c->limits.requests_per_second,
 		.pending_most = (size_t)c->limits.pending_changes,
 		.streams_most = (size_t)c->limits.watches,
@@ -116,20 +155,32 @@ static int start_server(struct daemon *d, struct err *err)
 	return server_start(d->loop, &server, &d->server, err);
 }
 
-static void on_tick(void *ctx)
-{
-	struct daemon *d = ctx;
-
-	store_expire(d->store);
-	cascade_tick(d->cascade);
-	timer_set(d->tick, TICK_MS);
-}
-
+/* What the audit trail has yet to be told is not lost by stopping. */
 static void on_stopped(void *ctx)
 {
 	struct daemon *d = ctx;
 
-	loop_stop(d->loop);
+	d->served = true;
+	if (store_idle(d->store) || d->stop_ticks++ == STOP_TICKS_MOST) {
+		loop_stop(d->loop);
+		return;
+	}
+	store_expire(d->store);
+	timer_set(d->tick, 1);
+}
+
+static void on_tick(void *ctx)
+{
+	struct daemon *d = ctx;
+
+	if (d->served) {
+		on_stopped(d);
+		return;
+	}
+	store_expire(d->store);
+	cascade_tick(d->cascade);
+	oidc_tick(d->oidc);
+	timer_set(d->tick, TICK_MS);
 }
 
 static void on_stop(void *ctx)
@@ -169,8 +220,10 @@ static int start(struct daemon *d, struct err *err)
 	signal(SIGPIPE, SIG_IGN);
 	d->loop = loop_new();
 	if (open_store(d, err) < 0 ||
-	    first_start(d->store, d->loop, d->conf->data, err) < 0 ||
-	    start_server(d, err) < 0)
+	    first_start(d->store, d->loop, d->conf->data, err) < 0)
+		return -1;
+	start_oidc(d);
+	if (start_server(d, err) < 0)
 		return -1;
 	d->signals[0] = signals_new(d->loop, SIGTERM, on_stop, d);
 	d->signals[1] = signals_new(d->loop, SIGINT, on_stop, d);
@@ -191,6 +244,8 @@ static void finish(struct daemon *d)
 	store_close(d->store);
 	quota_sums_free(d->sums);
 	api_free(d->api);
+	fetcher_free(d->fetcher);
+	oidc_free(d->oidc);
 	if (d->loop)
 		loop_free(d->loop);
 }
