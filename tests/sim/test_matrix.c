@@ -32,13 +32,29 @@ enum place { OWN, NEIGHBOUR, STRANGER, PLACES };
 static const char *const place_names[] = {"own project", "other project",
 					  "other organization"};
 
+/* Those built in, one that permits next to nothing, and having none. */
+enum { ROLES = 8, BARE = 6, NOBODY = 7 };
+
+static const char *const bare[] = {"organizations:read", "projects:read", NULL};
+static const struct built_in_role bare_role = {.name = "bare",
+					       .organization = bare};
+static const struct built_in_role nobody_role = {.name = "nobody"};
+
+static const struct built_in_role *role_at(size_t i)
+{
+	if (i == BARE)
+		return &bare_role;
+	return i == NOBODY ? &nobody_role : &built_in_roles[i];
+}
+
 struct rig {
 	struct world w;
 	char org[2][40];          /* A and B */
 	char project[PLACES][40]; /* A's 1, A's 2, B's */
 	char user[2][40], account[2][40], role[2][40], group[2][40];
 	char token[PLACES][40], quota[PLACES][40], allocation[PLACES][40];
-	char secrets[8][96]; /* Authorization, by role; the last has none */
+	char bare[40];           /* the custom role */
+	char secrets[ROLES][96]; /* Authorization, by role */
 };
 
 static const char *org_of(const struct rig *r, enum place p)
@@ -139,10 +155,23 @@ static void fill_project(struct rig *r, enum place p)
 	create(r, "allocations", body, r->allocation[p]);
 }
 
+static void fill_bare(struct rig *r)
+{
+	char body[256];
+
+	CHECK(n_built_in_roles == BARE);
+	snprintf(body, sizeof(body),
+		 "{\"name\":\"bare\",\"organizationId\":\"%s\","
+		 "\"organization\":[\"%s\",\"%s\"]}",
+		 r->org[0], bare[0], bare[1]);
+	create(r, "roles", body, r->bare);
+}
+
 /* A service account in organization A with that one role, in project 1. */
 static void fill_caller(struct rig *r, size_t i)
 {
-	bool platform = i < n_built_in_roles && built_in_roles[i].platform;
+	const struct built_in_role *role = role_at(i);
+	bool platform = role->platform;
 	char body[512], account[40], group[40], org[80] = "", more[256] = "";
 	struct ask *a;
 
@@ -151,14 +180,14 @@ static void fill_caller(struct rig *r, size_t i)
 			 r->org[0]);
 	snprintf(body, sizeof(body), "{\"name\":\"caller-%zu\"%s}", i, org);
 	create(r, "serviceaccounts", body, account);
-	if (i < n_built_in_roles && !platform)
+	if (i != NOBODY && !platform)
 		snprintf(more, sizeof(more), ",\"projectIds\":[\"%s\"]",
 			 r->project[OWN]);
-	if (i < n_built_in_roles) {
+	if (i != NOBODY) {
 		snprintf(body, sizeof(body),
 			 "{\"name\":\"callers-%zu\"%s,\"roleIds\":[\"%s\"],"
 			 "\"serviceAccountIds\":[\"%s\"]%s}",
-			 i, org, built_in_roles[i].id, account, more);
+			 i, org, i == BARE ? r->bare : role->id, account, more);
 		create(r, "groups", body, group);
 	}
 	snprintf(body, sizeof(body),
@@ -183,7 +212,8 @@ static struct rig *rig_new(void)
 		fill_organization(r, i);
 	for (int p = 0; p < PLACES; p++)
 		fill_project(r, (enum place)p);
-	for (size_t i = 0; i <= n_built_in_roles; i++)
+	fill_bare(r);
+	for (size_t i = 0; i < ROLES; i++)
 		fill_caller(r, i);
 	return r;
 }
@@ -221,11 +251,8 @@ static bool words_permit(const char *const *words, const char *noun,
 static bool permits(size_t i, const char *noun, const char *verb,
 		    enum place place, bool in_project)
 {
-	const struct built_in_role *b;
+	const struct built_in_role *b = role_at(i);
 
-	if (i == n_built_in_roles)
-		return false;
-	b = &built_in_roles[i];
 	if (words_permit(b->platform, noun, verb))
 		return true;
 	if (place != STRANGER && words_permit(b->organization, noun, verb))
@@ -298,11 +325,10 @@ static bool can_do(size_t role, const struct kind *k, const char *verb,
 {
 	/* What is the platform's own takes the platform's rights. */
 	if (k == &quotakind_kind)
-		return role < n_built_in_roles &&
-		       (strcmp(verb, "read") == 0
-				? can_read(role, k, p, in_project)
-				: words_permit(built_in_roles[role].platform,
-					       k->plural, verb));
+		return strcmp(verb, "read") == 0
+			       ? can_read(role, k, p, in_project)
+			       : words_permit(role_at(role)->platform,
+					      k->plural, verb);
 	return permits(role, k->plural, verb, p, in_project);
 }
 
@@ -320,9 +346,7 @@ static void expect(const struct case_ *c, const struct ask *a, int want,
 	if (a->status == want || a->status == or_else)
 		return;
 	printf("# %s %s by %s on %s of %s: %d, not %d: %.160s\n",
-	       c->route->method, c->route->path,
-	       c->role < n_built_in_roles ? built_in_roles[c->role].name
-					  : "nobody",
+	       c->route->method, c->route->path, role_at(c->role)->name,
 	       c->kind ? c->kind->name : "-", place_names[c->place], a->status,
 	       want, a->reply);
 	CHECK(!"as the table says");
@@ -404,10 +428,7 @@ static void try_list(const struct case_ *c)
 		expect(c, a, 200, 200);
 		if (shown != can_read(c->role, c->kind, c->place, in_project)) {
 			printf("# the list of %s for %s %s that of %s\n",
-			       c->kind->plural,
-			       c->role < n_built_in_roles
-				       ? built_in_roles[c->role].name
-				       : "nobody",
+			       c->kind->plural, role_at(c->role)->name,
 			       shown ? "shows" : "hides",
 			       place_names[c->place]);
 			CHECK(!"a list shows what may be read");
@@ -465,10 +486,8 @@ static void try_create(const struct case_ *c)
 	a = request(c->r, c->r->secrets[c->role], "POST", target, body);
 	if (c->kind == &organization_kind || c->kind == &quotakind_kind)
 		expect(c, a,
-		       c->role < n_built_in_roles &&
-				       words_permit(
-					       built_in_roles[c->role].platform,
-					       c->kind->plural, "create")
+		       words_permit(role_at(c->role)->platform, c->kind->plural,
+				    "create")
 			       ? 200
 			       : 403,
 		       0);
@@ -521,7 +540,7 @@ static size_t try_route(struct rig *r, const struct route *route)
 		if (only ? nouns[k].kind != only
 			 : !strstr(route->path, "{noun}"))
 			continue;
-		for (size_t role = 0; role <= n_built_in_roles; role++)
+		for (size_t role = 0; role < ROLES; role++)
 			for (int p = 0; p < PLACES; p++, n++) {
 				struct case_ c = {r, route, nouns[k].kind, role,
 						  (enum place)p};
