@@ -147,7 +147,11 @@ void handle_whoami(struct call *c)
 
 void handle_openapi(struct call *c)
 {
-	const struct buf *doc = &c->api->openapi;
+	struct buf *doc = &c->api->openapi;
+
+	/* Written when it is first asked for: a start need not wait for it. */
+	if (!doc->len)
+		openapi_write(c->api->conf.version, doc);
 
 	call_reply(c, 200, doc->data, doc->len, 0);
 }
