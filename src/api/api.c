@@ -20,6 +20,10 @@
 
 #define TREE_MOST ((size_t)16 << 20)
 
+/* How long a call waits for its caller to become known (the keys of an issuer,
+ * a user that is being bound), and how often it looks. */
+enum { HELD_MOST_MS = 5000, HELD_SOON_MS = 200 };
+
 static const char *const repeatable[] = {"tag", NULL};
 
 struct api *api_new(const struct api_conf *conf)
@@ -35,10 +39,16 @@ struct api *api_new(const struct api_conf *conf)
 		  2.0 * conf->requests_per_second + 1);
 	rate_init(&api->strangers, GUESSES_PER_SECOND, GUESSES_BURST);
 	rate_init(&api->refusals, REFUSALS_PER_SECOND, REFUSALS_BURST);
-	api->access = access_new(conf->store, conf->clock);
+	api->access = access_new(&(struct access_conf){
+		.store = conf->store,
+		.clock = conf->clock,
+		.oidc = conf->oidc,
+		.mtls = conf->mtls,
+		.n_mtls = conf->n_mtls,
+	});
 	list_init(&api->waits);
+	list_init(&api->held);
 	api->openapi = BUF_INIT((size_t)4 << 20);
-	openapi_write(conf->version, &api->openapi);
 	return api;
 }
 
@@ -51,10 +61,25 @@ void api_free(struct api *api)
 	free(api);
 }
 
+static void fail_held(struct call *c, const char *why)
+{
+	struct err err;
+
+	list_remove(&c->held);
+	err_set(&err, ERR_UNAVAILABLE, "%s", why);
+	err.retry_after_ms = 1000;
+	call_fail(c, &err);
+}
+
 void api_drain(struct api *api)
 {
+	struct list *l;
+
 	api->draining = true;
 	wait_end_all(api);
+	while ((l = list_pop(&api->held)))
+		fail_held(CONTAINER_OF(l, struct call, held),
+			  "the server is stopping");
 }
 
 static bool takes_word(const struct call *c, const char *word)
@@ -186,16 +211,31 @@ static int check_body(struct call *c, struct err *err)
 	return parse_body(c, err);
 }
 
-int call_renew(struct call *c, struct err *err)
+/* Who is calling; 1: that is not known yet. */
+static int identify(struct call *c, struct err *err)
 {
 	const char *as = exchange_header(c->x, "Muster-Act-As");
+	struct credentials brought = {
+		.header = exchange_header(c->x, "Authorization"),
+		.tls_subject = c->x->tls_subject,
+	};
+	int rc = access_check(c->api->access, &brought, &c->who, err);
 
-	if (access_check(c->api->access, exchange_header(c->x, "Authorization"),
-			 &c->who, err) < 0)
-		return -1;
-	return as ? access_impersonate(c->api->access, c->who, as, c->x->arena,
-				       &c->who, err)
-		  : 0;
+	if (rc || !as)
+		return rc;
+	return access_impersonate(c->api->access, c->who, as, c->x->arena,
+				  &c->who, err);
+}
+
+int call_renew(struct call *c, struct err *err)
+{
+	int rc = identify(c, err);
+
+	if (rc <= 0)
+		return rc;
+	err_set(err, ERR_UNAVAILABLE, "who you are is being looked up");
+	err->retry_after_ms = 1000;
+	return -1;
 }
 
 /* Who brings a good token is not shut out for what others at the same address
@@ -205,8 +245,11 @@ static int authenticate(struct call *c, struct err *err)
 	struct api *api = c->api;
 	uint64_t now = clock_mono(api->conf.clock);
 	uint32_t wait;
+	int rc = identify(c, err);
 
-	if (call_renew(c, err) < 0) {
+	if (rc > 0 || (rc < 0 && err->code == ERR_UNAVAILABLE))
+		return rc;
+	if (rc < 0) {
 		if (rate_take(&api->strangers, c->x->peer, now, &wait))
 			return -1;
 		api->limited++;
@@ -265,6 +308,55 @@ static bool find_route(struct call *c)
 	return found;
 }
 
+static void try_again(struct exchange *x);
+
+/* Wait for what is needed to know the caller; it comes soon, or not at all. */
+static void hold(struct call *c)
+{
+	uint64_t now = clock_mono(c->api->conf.clock), since;
+
+	if (c->api->draining) {
+		fail_held(c, "the server is stopping");
+		return;
+	}
+	if (!c->held_from) {
+		c->held_from = now;
+		list_add(&c->api->held, &c->held);
+	}
+	since = now - c->held_from;
+	if (since >= HELD_MOST_MS)
+		fail_held(c, "what is needed to know who you are did not come "
+			     "in time");
+	else
+		exchange_after(c->x, since < HELD_SOON_MS ? 10 : 100,
+			       try_again);
+}
+
+static void go_on(struct call *c)
+{
+	struct err err = {0};
+	int rc = 0;
+
+	if (c->route->need != NEED_NOTHING)
+		rc = authenticate(c, &err);
+	if (rc > 0) {
+		hold(c);
+		return;
+	}
+	list_remove(&c->held);
+	if (rc < 0 || check_query(c, &err) < 0 || check_accept(c, &err) < 0 ||
+	    check_body(c, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	c->route->handle(c);
+}
+
+static void try_again(struct exchange *x)
+{
+	go_on(x->ctx);
+}
+
 void api_handle(void *ctx, struct exchange *x)
 {
 	struct api *api = ctx;
@@ -274,18 +366,12 @@ void api_handle(void *ctx, struct exchange *x)
 	c->api = api;
 	c->x = x;
 	x->ctx = c;
+	list_init(&c->held);
 	api->in_flight++;
 	if (uri_parse(x->target, repeatable, x->arena, &c->uri, &err) < 0) {
 		call_fail(c, &err);
 		return;
 	}
-	if (!find_route(c))
-		return;
-	if ((c->route->need != NEED_NOTHING && authenticate(c, &err) < 0) ||
-	    check_query(c, &err) < 0 || check_accept(c, &err) < 0 ||
-	    check_body(c, &err) < 0) {
-		call_fail(c, &err);
-		return;
-	}
-	c->route->handle(c);
+	if (find_route(c))
+		go_on(c);
 }

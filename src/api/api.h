@@ -25,6 +25,9 @@ struct api_conf {
 	const struct clock *clock;
 	struct random *random;
 	const char *version;
+	struct oidc *oidc;            /* issuers, or NULL */
+	const struct mtls_rule *mtls; /* whom certificates stand for */
+	size_t n_mtls;
 	unsigned requests_per_second; /* a caller; 0: no limit */
 	size_t pending_most; /* changes that may wait to be written: 2048 */
 	size_t streams_most; /* watches and long polls at a time: 16384 */
@@ -35,6 +38,8 @@ struct api_conf {
 };
 
 struct api *api_new(const struct api_conf *conf);
+
+/* After the store is closed. */
 void api_free(struct api *api);
 
 /* The server's handler; CTX is the struct api. */
@@ -44,5 +49,6 @@ void api_handle(void *ctx, struct exchange *x);
 void api_refuse(void *ctx, int status, const char *why, struct buf *body,
 		const char **ret_type);
 
-/* Not ready from now on: /readyz says so, long polls end. */
+/* Not ready from now on: /readyz says so, long polls end, and calls whose
+ * callers are not known yet. */
 void api_drain(struct api *api);

@@ -26,6 +26,7 @@ struct api {
 	struct access *access;
 	struct buf openapi;
 	struct list waits; /* long polls */
+	struct list held;  /* calls whose callers are not known yet */
 	size_t streams;    /* watches and long polls */
 	bool draining;
 	uint64_t calls[STATUS_CLASSES], shed, limited;
@@ -46,6 +47,8 @@ struct call {
 	const struct principal *who;
 	struct node *body;
 	bool plan, stream;
+	struct list held;   /* in the API's, or alone */
+	uint64_t held_from; /* when that began; 0: it did not */
 
 	/* A change under way. */
 	struct txn txn;

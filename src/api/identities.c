@@ -153,7 +153,7 @@ static int check_may_be(struct call *c, const char *owner, struct err *err)
 {
 	struct principal p = {0};
 
-	if (strcmp(c->who->id, owner) == 0)
+	if (access_is(c->who, owner))
 		return 0;
 	access_grants(c->api->conf.store, owner, c->x->arena, &p);
 	for (size_t i = 0; i < p.n; i++) {

@@ -195,6 +195,11 @@ static const struct {
 	 "{\"$ref\":\"#/components/schemas/AuditEntry\"}},\"next\":{\"type\":"
 	 "\"string\"}}}",
 	 ",\"application/x-ndjson\":{\"schema\":{\"type\":\"string\"}}"},
+	{"/v1/login", "200", "application/json",
+	 "{\"type\":\"object\",\"required\":[\"issuers\"],\"properties\":{"
+	 "\"issuers\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	 "\"required\":[\"name\",\"issuer\",\"clientId\",\"audience\","
+	 "\"scopes\"],\"additionalProperties\":{\"type\":\"string\"}}}}}"},
 	{"/v1/whoami", "200", "application/json",
 	 "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"roles\"],"
 	 "\"properties\":{\"id\":{\"type\":\"string\"},\"name\":{\"type\":"

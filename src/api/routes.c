@@ -35,6 +35,8 @@ const struct route routes[] = {
 	      "Numbers for Prometheus.", handle_metrics, ROUTE_PROBE),
 	ROUTE("GET", "/v1/version", NEED_NOTHING, none, NULL,
 	      "The version of the server.", handle_version, 0),
+	ROUTE("GET", "/v1/login", NEED_NOTHING, none, NULL,
+	      "Where people can sign in.", handle_login, 0),
 	ROUTE("GET", "/v1/openapi.json", NEED_NOTHING, none, NULL,
 	      "This document.", handle_openapi, 0),
 	ROUTE("GET", "/v1/whoami", NEED_CALLER, none, NULL,

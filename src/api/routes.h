@@ -82,6 +82,7 @@ void handle_health(struct call *c);
 void handle_ready(struct call *c);
 void handle_metrics(struct call *c);
 void handle_version(struct call *c);
+void handle_login(struct call *c);
 void handle_whoami(struct call *c);
 void handle_openapi(struct call *c);
 

@@ -16,8 +16,9 @@ enum { CONNECT_MS = 10 * 1000, TIMEOUT_MS = 60 * 1000 };
 struct client {
 	CURL *curl;
 	char *server; /* without a slash at its end */
-	char *token, *ca_file, *agent;
+	char *token, *ca_file, *agent, *act_as;
 	unsigned timeout_ms;
+	size_t body_most;
 	char why[CURL_ERROR_SIZE];
 };
 
@@ -57,6 +58,8 @@ int client_new(const struct client_conf *conf, struct client **out,
 	c->token = copy(conf->token);
 	c->ca_file = copy(conf->ca_file);
 	c->agent = copy(conf->agent);
+	c->act_as = copy(conf->act_as);
+	c->body_most = conf->body_most ? conf->body_most : BODY_MOST;
 	c->timeout_ms = conf->timeout_ms ? conf->timeout_ms : TIMEOUT_MS;
 	*out = c;
 	return 0;
@@ -71,6 +74,7 @@ void client_free(struct client *c)
 	free(c->token);
 	free(c->ca_file);
 	free(c->agent);
+	free(c->act_as);
 	free(c);
 }
 
@@ -133,6 +137,7 @@ static void set_headers(struct running *r)
 		add_header(r, "Authorization", buf_str(&bearer));
 		buf_release(&bearer);
 	}
+	add_header(r, "Muster-Act-As", r->client->act_as);
 	add_header(r, "Content-Type", call->content_type);
 	add_header(r, "Accept", call->accept);
 	add_header(r, "If-Match", call->if_match);
@@ -261,7 +266,7 @@ static void take_facts(struct running *r)
 int client_call(struct client *c, const struct client_call *call,
 		struct client_result *ret, struct err *err)
 {
-	struct client_result result = {.body = BUF_INIT(BODY_MOST)};
+	struct client_result result = {.body = BUF_INIT(c->body_most)};
 	struct running r = {.client = c,
 			    .call = call,
 			    .result = &result,

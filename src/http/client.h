@@ -17,7 +17,9 @@ struct client_conf {
 	const char *token;   /* bearer token, or NULL */
 	const char *ca_file; /* PEM; NULL: the system's */
 	unsigned timeout_ms; /* a whole call; 0: 60 s */
+	size_t body_most;    /* bytes of an answer; 0: 64 MiB */
 	const char *agent;   /* User-Agent */
+	const char *act_as;  /* Muster-Act-As, or NULL */
 };
 
 struct client_call {

@@ -6,8 +6,12 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "identity/mtls.h"
+#include "identity/oidc.h"
+#include "identity/person.h"
 #include "identity/token.h"
 #include "model/group.h"
+#include "model/organization.h"
 #include "model/role.h"
 #include "model/serviceaccount.h"
 #include "model/user.h"
@@ -25,18 +29,18 @@ struct kept {
 };
 
 struct access {
-	struct store *store;
-	const struct clock *clock;
-	struct map kept;   /* token digest to struct kept */
+	struct access_conf conf;
+	struct persons *persons;
+	struct map kept;   /* digest of what was brought to struct kept */
 	uint64_t revision; /* of identities, when the first was kept */
 };
 
-struct access *access_new(struct store *s, const struct clock *clock)
+struct access *access_new(const struct access_conf *conf)
 {
 	struct access *a = xcalloc(1, sizeof(*a));
 
-	a->store = s;
-	a->clock = clock;
+	a->conf = *conf;
+	a->persons = persons_new(conf->store);
 	return a;
 }
 
@@ -57,6 +61,7 @@ void access_free(struct access *a)
 	if (!a)
 		return;
 	drop_kept(a);
+	persons_free(a->persons);
 	free(a);
 }
 
@@ -64,8 +69,8 @@ void access_free(struct access *a)
 static uint64_t identity_revision(const struct store *s)
 {
 	static const struct kind *const matter[] = {
-		&user_kind, &serviceaccount_kind, &role_kind, &group_kind,
-		&token_kind};
+		&user_kind,  &serviceaccount_kind, &role_kind,
+		&group_kind, &token_kind,          &organization_kind};
 	uint64_t newest = 0;
 
 	for (size_t i = 0; i < COUNT_OF(matter); i++) {
@@ -128,31 +133,34 @@ static void add_role(const struct store *s, const struct group *g,
 			  &role->project);
 }
 
-/* The groups that have VALUE in the field PATH. */
-static void add_groups(const struct store *s, const char *path,
-		       const char *value, struct arena *arena,
-		       struct principal *p)
+void access_groups(const struct store *s, const struct group_query *q,
+		   struct arena *arena, struct principal *ret)
 {
 	struct scan scan = store_scan(s, 0, &group_kind, NULL);
 	size_t effort = 0;
 	struct record r;
 
-	if (!scan_narrow(&scan, path, value, NULL))
+	if (!scan_narrow(&scan, q->path, q->value, NULL))
 		return;
 	while (scan_next(&scan, &r, &effort)) {
 		const struct group *g = r.object;
 		const char *const *roles = g->role_ids.at;
 
+		if (q->counts && !q->counts(q->ctx, g))
+			continue;
 		for (size_t i = 0; i < g->role_ids.n; i++)
-			add_role(s, g, roles[i], arena, p);
+			add_role(s, g, roles[i], arena, ret);
 	}
 }
 
 void access_grants(const struct store *s, const char *id, struct arena *arena,
 		   struct principal *ret)
 {
-	add_groups(s, "userIds", id, arena, ret);
-	add_groups(s, "serviceAccountIds", id, arena, ret);
+	struct group_query q = {"userIds", id, NULL, NULL};
+
+	access_groups(s, &q, arena, ret);
+	q.path = "serviceAccountIds";
+	access_groups(s, &q, arena, ret);
 }
 
 /* The user or service account ID, by name and with its rights. */
@@ -161,6 +169,7 @@ static int resolve(const struct store *s, const char *id, struct arena *arena,
 {
 	const struct user *u;
 	const struct meta *meta;
+	const char **ids;
 	struct record r;
 
 	if (store_get(s, 0, &user_kind, id, &r)) {
@@ -179,7 +188,10 @@ static int resolve(const struct store *s, const char *id, struct arena *arena,
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "the token's owner is gone");
 	}
-	ret->id = arena_strdup(arena, id);
+	ids = arena_alloc(arena, sizeof(*ids));
+	ids[0] = ret->id = arena_strdup(arena, id);
+	ret->ids = ids;
+	ret->n_ids = 1;
 	access_grants(s, id, arena, ret);
 	return 0;
 }
@@ -196,10 +208,19 @@ static const struct token *find_token(const struct store *s, const char *digest)
 	return r.object;
 }
 
-static int make(struct access *a, const char *digest, struct kept *k,
-		struct err *err)
+/* What a caller brings, taken apart. */
+struct brought {
+	const char *token;                /* or NULL */
+	const char *subject;              /* of a certificate, or NULL */
+	char digest[65];                  /* of either */
+	const struct oidc_person *person; /* whom the token is for, or NULL */
+};
+
+static int make_stored(struct access *a, const char *digest, struct kept *k,
+		       struct err *err)
 {
-	const struct token *t = find_token(a->store, digest);
+	const struct store *s = a->conf.store;
+	const struct token *t = find_token(s, digest);
 	const char *owner;
 
 	if (!t)
@@ -217,40 +238,90 @@ static int make(struct access *a, const char *digest, struct kept *k,
 	if (t->project_id)
 		k->principal.scope.project =
 			arena_strdup(&k->arena, t->project_id);
-	return resolve(a->store, owner, &k->arena, &k->principal, err);
+	return resolve(s, owner, &k->arena, &k->principal, err);
 }
 
-/* The kept principal of a token, made when it is not there. */
-static struct kept *look_up(struct access *a, const char *digest,
-			    struct err *err)
+static int make_certified(struct access *a, const char *subject, struct kept *k,
+			  struct err *err)
 {
-	uint64_t revision = identity_revision(a->store);
+	const struct mtls_rule *rule =
+		mtls_find(a->conf.mtls, a->conf.n_mtls, subject);
+	const char *id = NULL;
+
+	if (!rule)
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "send a token: nobody is known by the "
+			       "certificate of %.200s",
+			       subject);
+	id = mtls_account(a->conf.store, rule->service_account);
+	if (!id)
+		return err_set(err, ERR_UNAUTHENTICATED,
+			       "the certificate stands for the service account "
+			       "%s, which is not there",
+			       rule->service_account);
+	return resolve(a->conf.store, id, &k->arena, &k->principal, err);
+}
+
+static int make(struct access *a, const struct brought *b, struct kept *k,
+		struct err *err)
+{
+	if (b->person)
+		return person_resolve(a->persons, b->person, &k->arena,
+				      &k->principal, err);
+	if (b->token)
+		return make_stored(a, b->digest, k, err);
+	return make_certified(a, b->subject, k, err);
+}
+
+/* The kept principal, made when it is not there. */
+static int look_up(struct access *a, const struct brought *b, struct kept **ret,
+		   struct err *err)
+{
+	uint64_t revision = identity_revision(a->conf.store);
 	struct kept *k;
+	int rc;
 
 	if (revision != a->revision || a->kept.count >= KEPT_MOST)
 		drop_kept(a);
 	a->revision = revision;
-	k = map_get(&a->kept, digest);
-	if (k)
-		return k;
+	*ret = map_get(&a->kept, b->digest);
+	if (*ret)
+		return 0;
 	k = xcalloc(1, sizeof(*k));
-	memcpy(k->digest, digest, sizeof(k->digest));
+	memcpy(k->digest, b->digest, sizeof(k->digest));
 	arena_init(&k->arena, ARENA_MOST);
-	if (make(a, digest, k, err) < 0) {
+	rc = make(a, b, k, err);
+	if (rc) {
 		arena_release(&k->arena);
 		free(k);
-		return NULL;
+		return rc;
 	}
 	map_add(&a->kept, k->digest, k);
-	return k;
+	*ret = k;
+	return 0;
 }
 
-int access_check(struct access *a, const char *header,
-		 const struct principal **ret, struct err *err)
+/* Two dots: a signed token of an issuer.  Ours have none. */
+static bool is_signed(const char *token)
 {
-	char digest[65];
-	struct kept *k;
+	const char *dot = strchr(token, '.');
 
+	return strncmp(token, TOKEN_PREFIX, strlen(TOKEN_PREFIX)) != 0 && dot &&
+	       strchr(dot + 1, '.');
+}
+
+static int take_apart(struct access *a, const struct credentials *brought,
+		      struct brought *b, struct err *err)
+{
+	const char *header = brought->header;
+
+	if (!header && brought->tls_subject && a->conf.n_mtls) {
+		b->subject = brought->tls_subject;
+		token_digest(b->subject, strlen(b->subject), b->digest);
+		/* No token has a digest that begins like this. */
+		b->digest[0] = 'm';
+		return 0;
+	}
 	if (!header)
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "send a token: Authorization: Bearer muster_…");
@@ -258,12 +329,25 @@ int access_check(struct access *a, const char *header,
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "only bearer tokens are accepted");
 	header += 7;
-	header += strspn(header, " ");
-	token_digest(header, strlen(header), digest);
-	k = look_up(a, digest, err);
-	if (!k)
-		return -1;
-	if (k->expires_at && k->expires_at <= clock_wall(a->clock))
+	b->token = header + strspn(header, " ");
+	token_digest(b->token, strlen(b->token), b->digest);
+	return is_signed(b->token) ? oidc_check(a->conf.oidc, b->token,
+						b->digest, &b->person, err)
+				   : 0;
+}
+
+int access_check(struct access *a, const struct credentials *brought,
+		 const struct principal **ret, struct err *err)
+{
+	struct brought b = {0};
+	struct kept *k;
+	int rc = take_apart(a, brought, &b, err);
+
+	if (rc == 0)
+		rc = look_up(a, &b, &k, err);
+	if (rc)
+		return rc;
+	if (k->expires_at && k->expires_at <= clock_wall(a->conf.clock))
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "the token has expired");
 	*ret = &k->principal;
@@ -279,9 +363,9 @@ int access_impersonate(struct access *a, const struct principal *p,
 	const struct kind *k = &user_kind;
 	struct record r;
 
-	if (!store_get(a->store, 0, k, id, &r)) {
+	if (!store_get(a->conf.store, 0, k, id, &r)) {
 		k = &serviceaccount_kind;
-		if (!store_get(a->store, 0, k, id, &r))
+		if (!store_get(a->conf.store, 0, k, id, &r))
 			k = NULL;
 	}
 	/* Whom one may not act for is not there, whether or not they are. */
@@ -291,7 +375,7 @@ int access_impersonate(struct access *a, const struct principal *p,
 			       "there is no user or service account %s that "
 			       "you may act for",
 			       id);
-	if (resolve(a->store, id, arena, as, err) < 0) {
+	if (resolve(a->conf.store, id, arena, as, err) < 0) {
 		err->code = ERR_FORBIDDEN;
 		return -1;
 	}
@@ -306,11 +390,16 @@ const struct principal *access_copy(const struct principal *p,
 				    struct arena *arena)
 {
 	struct principal *copy = arena_alloc(arena, sizeof(*copy));
+	const char **ids = arena_alloc(arena, p->n_ids * sizeof(*ids));
 
 	*copy = *p;
 	copy->id = arena_strdup(arena, p->id);
+	for (size_t i = 0; i < p->n_ids; i++)
+		ids[i] = arena_strdup(arena, p->ids[i]);
+	copy->ids = ids;
 	copy->name = arena_strdup(arena, p->name);
-	copy->token_id = arena_strdup(arena, p->token_id);
+	if (p->token_id)
+		copy->token_id = arena_strdup(arena, p->token_id);
 	copy->grants = arena_alloc(arena, p->n * sizeof(*p->grants));
 	for (size_t i = 0; i < p->n; i++) {
 		struct grant *g = &copy->grants[i];
@@ -345,6 +434,14 @@ static bool lies_in(struct owner where, struct owner o)
 static bool grant_reaches(const struct grant *g, struct owner o)
 {
 	return lies_in((struct owner){g->organization, g->project}, o);
+}
+
+bool access_is(const struct principal *p, const char *id)
+{
+	for (size_t i = 0; i < p->n_ids; i++)
+		if (strcmp(p->ids[i], id) == 0)
+			return true;
+	return false;
 }
 
 bool access_may(const struct principal *p, int noun, enum verb verb,

@@ -1,9 +1,10 @@
 /*
  * access - who is calling, and what they may do where.
  *
- * A principal is a service account or a user with the rights that its groups
- * give it, each at the platform, in an organization or in a project.  What is
- * worked out is kept until anything about identities changes.
+ * A principal is a service account, a user, or a person who is a user in one or
+ * more organizations, with the rights that their groups give, each at the
+ * platform, in an organization or in a project.  What is worked out is kept
+ * until anything about identities changes.
  *
  * Loop thread only.
  */
@@ -16,6 +17,9 @@
 #include "model/kind.h"
 
 struct access;
+struct group;
+struct mtls_rule;
+struct oidc;
 struct store;
 struct tx;
 
@@ -25,21 +29,39 @@ struct grant {
 };
 
 struct principal {
-	const char *id;   /* of the user or service account */
+	const char *id;         /* of the user or service account */
+	const char *const *ids; /* of all the users that it is, id first */
+	size_t n_ids;
 	const char *name; /* "serviceaccount:admin", as createdBy shows it */
-	const char *token_id;
-	struct owner scope; /* a token may be narrower than its owner */
+	const char *token_id; /* NULL: it came without one of ours */
+	struct owner scope;   /* a token may be narrower than its owner */
 	struct grant *grants;
 	size_t n;
 	const struct principal *as; /* acting for: both must be permitted */
 };
 
-struct access *access_new(struct store *s, const struct clock *clock);
+struct access_conf {
+	struct store *store;
+	const struct clock *clock;
+	struct oidc *oidc;            /* whose tokens are taken; or NULL */
+	const struct mtls_rule *mtls; /* whom certificates stand for */
+	size_t n_mtls;
+};
+
+struct access *access_new(const struct access_conf *conf);
+
+/* After the store is closed. */
 void access_free(struct access *a);
 
-/* Who HEADER, an Authorization header or NULL, is; kept until the store
- * changes, so use it in this turn, or access_copy() it. */
-int access_check(struct access *a, const char *header,
+/* What a caller brings. */
+struct credentials {
+	const char *header;      /* Authorization, or NULL */
+	const char *tls_subject; /* of its verified certificate, or NULL */
+};
+
+/* Who that is; kept until the store changes, so use it in this turn, or
+ * access_copy() it.  0, or 1: it is not known yet, ask again; or -1. */
+int access_check(struct access *a, const struct credentials *brought,
 		 const struct principal **ret, struct err *err) MUST_CHECK;
 
 /* P acting for the user or service account ID, as far as both may. */
@@ -49,6 +71,9 @@ int access_impersonate(struct access *a, const struct principal *p,
 		       struct err *err) MUST_CHECK;
 const struct principal *access_copy(const struct principal *p,
 				    struct arena *arena);
+
+/* P is the user or service account ID. */
+bool access_is(const struct principal *p, const char *id);
 
 /* P may do VERB to a NOUN (see permission_noun()) that is O's. */
 bool access_may(const struct principal *p, int noun, enum verb verb,
@@ -64,6 +89,17 @@ bool access_holds(const struct principal *p, const struct rights *r,
 /* What the user or service account ID may do, into GRANTS (in ARENA). */
 void access_grants(const struct store *s, const char *id, struct arena *arena,
 		   struct principal *ret);
+
+/* Groups that have VALUE in their field PATH. */
+struct group_query {
+	const char *path, *value;
+	bool (*counts)(void *ctx, const struct group *g); /* NULL: all do */
+	void *ctx;
+};
+
+/* The same for the members of those groups. */
+void access_groups(const struct store *s, const struct group_query *q,
+		   struct arena *arena, struct principal *ret);
 
 /* The one organization that everything P may do lies in; NULL: there are
  * several, or it may do something everywhere. */

@@ -48,6 +48,11 @@ static void expect_config(const struct buf *doc, const struct field *fields,
 			expect_config(doc, f->fields, text);
 			continue;
 		}
+		if (f->type == FIELD_LIST && f->fields) {
+			snprintf(text, sizeof(text), "%s%s[].", prefix,
+				 f->name);
+			expect_config(doc, f->fields, text);
+		}
 		if (f->fallback) {
 			size_t quoted = f->fallback[0] == '"';
 
