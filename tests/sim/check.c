@@ -97,6 +97,10 @@ static void check_refused(struct ask *a)
 			model_broken(m, "%s: 404 for what is there", a->target);
 		break;
 	case 409:
+		if (model_dying(m, a->started, now(a), a->noun, a->id) ||
+		    model_dying(m, a->started, now(a), "organization",
+				a->within))
+			break;
 		if (a->kind == ASK_DELETE
 			    ? !model_used(m, a->started, now(a), "project",
 					  a->id)
@@ -125,7 +129,11 @@ static void check_refused(struct ask *a)
 
 static void check_change(struct ask *a)
 {
-	if (a->kind == ASK_DELETE && a->status == 204) {
+	if (a->kind == ASK_DELETE && a->status == 202) {
+		if (!model_dying(model(a), a->started, now(a), a->noun, a->id))
+			model_broken(model(a), "%s: accepted, and not begun",
+				     a->target);
+	} else if (a->kind == ASK_DELETE && a->status == 204) {
 		if (!was_absent(a, a->noun, a->id))
 			model_broken(model(a), "%s: deleted and still there",
 				     a->target);
@@ -266,13 +274,16 @@ void sight_release(struct sight *s)
 static const struct fact *next_fact(const struct model *m, const char *noun,
 				    const struct sight *s)
 {
+	size_t skip = s->partial;
+
 	for (size_t i = 0; i < m->n; i++) {
 		const struct fact *f = &m->facts[i];
 		const struct fact *doc =
 			f->json || f->prior < 0 ? f : &m->facts[f->prior];
 
 		if (f->revision > s->position && strcmp(f->kind, noun) == 0 &&
-		    (!s->within[0] || strcmp(doc->within, s->within) == 0))
+		    (!s->within[0] || strcmp(doc->within, s->within) == 0) &&
+		    skip-- == 0)
 			return f;
 	}
 	return NULL;
@@ -298,6 +309,7 @@ static void see_ready(struct ask *a, uint64_t revision)
 	free(want);
 }
 
+/* Of several events of one revision only the last has its id. */
 static void see_change(struct ask *a, uint64_t id, const char *event,
 		       const char *data, size_t len)
 {
@@ -305,17 +317,25 @@ static void see_change(struct ask *a, uint64_t id, const char *event,
 	const struct fact *f = next_fact(model(a), a->noun, s);
 	bool put = strcmp(event, "put") == 0;
 
-	if (!f || f->revision != id || put != (f->json != NULL) ||
-	    (put && !same(f, data, len)))
+	if (!f || (id && f->revision != id) || put != (f->json != NULL) ||
+	    !strstr(data, f->id) || (put && !same(f, data, len)))
 		model_broken(model(a),
 			     "a watch at %llu saw %s %llu, not %llu: %.200s",
 			     (unsigned long long)s->position, event,
 			     (unsigned long long)id,
 			     f ? (unsigned long long)f->revision : 0, data);
-	if (id > model(a)->newest)
+	if (f && f->revision > store_revision(a->world->store))
 		model_broken(model(a), "a watch saw %llu before it was durable",
 			     (unsigned long long)id);
+	s->partial++;
+	if (!id)
+		return;
 	s->position = id;
+	s->partial = 0;
+	f = next_fact(model(a), a->noun, s);
+	if (f && f->revision == id)
+		model_broken(model(a), "a watch was told %llu was all",
+			     (unsigned long long)id);
 }
 
 static void see(struct ask *a, uint64_t id, const char *event, const char *data)

@@ -88,6 +88,16 @@ bool model_used(const struct model *m, uint64_t from, uint64_t to,
 	return false;
 }
 
+bool model_dying(const struct model *m, uint64_t from, uint64_t to,
+		 const char *kind, const char *id)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->facts[i].dying && strcmp(m->facts[i].id, id) == 0 &&
+		    strcmp(m->facts[i].kind, kind) == 0 && held(m, i, from, to))
+			return true;
+	return false;
+}
+
 size_t model_count(const struct model *m, long op)
 {
 	size_t n = 0;
@@ -120,6 +130,10 @@ static void check_rules(struct model *m, const struct fact *f)
 	    !model_at(m, f->revision, "organization", f->within))
 		model_broken(m, "revision %llu: project without organization",
 			     (unsigned long long)f->revision);
+	if (f->json && f->prior < 0 && strcmp(f->kind, "project") == 0 &&
+	    model_dying(m, f->revision, f->revision, "organization", f->within))
+		model_broken(m, "revision %llu: added to what is being deleted",
+			     (unsigned long long)f->revision);
 	if (!f->json && strcmp(f->kind, "organization") == 0 &&
 	    model_used(m, f->revision, f->revision, "project", f->id))
 		model_broken(m, "revision %llu: organization deleted in use",
@@ -148,6 +162,10 @@ static void read_document(struct model *m, struct fact *f, const struct line *l)
 	copy(f->within, sizeof(f->within), node_text(n, "organizationId"));
 	op = node_text(n, "description");
 	f->op = op && op[0] >= '0' && op[0] <= '9' ? strtol(op, NULL, 10) : -1;
+	/* Beginning to go is not another change by whoever made it. */
+	f->dying = node_get(n, "deletedAt");
+	if (f->dying)
+		f->op = -1;
 	if (!node_get(n, "revision") ||
 	    node_int(node_get(n, "revision")) != (int64_t)f->revision)
 		model_broken(m, "a document with another revision than %llu",

@@ -21,6 +21,7 @@ struct fact {
 	char id[40];
 	char *json; /* NULL: deleted */
 	char name[64], within[40];
+	bool dying; /* its deletion has begun */
 	long op;    /* whose doing: the number in the description; -1: none */
 	long prior; /* the fact about this object before, or -1 */
 };
@@ -52,6 +53,10 @@ bool model_named(const struct model *m, uint64_t from, uint64_t to,
 /* Whether anything of KIND was within ID at any revision from FROM to TO. */
 bool model_used(const struct model *m, uint64_t from, uint64_t to,
 		const char *kind, const char *id);
+
+/* Whether the object was being deleted at any revision from FROM to TO. */
+bool model_dying(const struct model *m, uint64_t from, uint64_t to,
+		 const char *kind, const char *id);
 
 /* How many facts are the doing of OP. */
 size_t model_count(const struct model *m, long op);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "check.h"
+#include "reconcile/cascade.h"
 #include "test.h"
 #include "world.h"
 
@@ -229,6 +230,7 @@ static void begin_watch(struct play *p, int i)
 		if (i == 2)
 			some_id(p, "organization", s->within);
 	}
+	s->partial = 0;
 	snprintf(a->within, sizeof(a->within), "%s", s->within);
 	snprintf(a->target, sizeof(a->target), "/v1/%ss%s%s", a->noun,
 		 s->within[0] ? "?organizationId=" : "", s->within);
@@ -331,6 +333,7 @@ static void step_time(struct play *p)
 	struct list *l, *next;
 	uint64_t ms = roll(&p->w, 1500);
 
+	cascade_tick(p->w.cascade);
 	p->w.mono += ms;
 	p->w.wall += (int64_t)ms - (roll(&p->w, 10) == 0 ? 5000 : 0);
 	for (l = p->w.asks.next; l != &p->w.asks; l = next) {
@@ -393,10 +396,15 @@ static void step(struct play *p)
 /* No more faults: let everything come to an end, then look at all of it. */
 static void settle(struct play *p)
 {
-	for (int i = 0; i < 200 && memory_pending(p->w.backend); i++) {
+	for (int i = 0; i < 500; i++) {
+		cascade_tick(p->w.cascade);
+		if (!memory_pending(p->w.backend))
+			break;
 		memory_answer(p->w.backend, MEMORY_WRITTEN);
 		reap(p);
 	}
+	if (cascade_pending(p->w.cascade))
+		model_broken(&p->w.model, "a deletion does not end");
 	p->w.mono += 3600 * 1000;
 	step_time(p);
 	reap(p);

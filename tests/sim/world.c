@@ -9,6 +9,7 @@
 #include "identity/bootstrap.h"
 #include "identity/quota.h"
 #include "identity/token.h"
+#include "reconcile/cascade.h"
 
 #define ARENA_MOST ((size_t)64 << 20)
 
@@ -86,6 +87,7 @@ void world_boot(struct world *w)
 		store_transact(w->store, &t);
 		memory_answer(w->backend, MEMORY_WRITTEN);
 	}
+	w->cascade = cascade_new(w->store);
 	conf.store = w->store;
 	conf.sums = w->sums;
 	w->api = api_new(&conf);
@@ -98,6 +100,7 @@ void world_crash(struct world *w, bool written)
 	if (written)
 		memory_write_silently(w->backend);
 	api_free(w->api);
+	cascade_free(w->cascade);
 	store_close(w->store);
 	w->store = NULL;
 	quota_sums_free(w->sums);

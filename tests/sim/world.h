@@ -31,9 +31,10 @@ enum ask_kind {
 /* What a watch has seen; it outlives the connection. */
 struct sight {
 	bool ready, ended;
-	uint64_t position;
-	char within[40]; /* the filter, or empty */
-	char **snapshot; /* documents before `ready` */
+	uint64_t position; /* seen in full */
+	size_t partial;    /* events seen of the next revision */
+	char within[40];   /* the filter, or empty */
+	char **snapshot;   /* documents before `ready` */
 	size_t n;
 };
 
@@ -78,6 +79,7 @@ struct world {
 	struct store_conf store_conf;
 	struct quota_sums *sums;
 	struct api *api;
+	struct cascade *cascade;
 	char token[80], bearer[96];
 	struct list asks;
 	struct model model;
