@@ -41,6 +41,11 @@ struct config {
 	} audit;
 
 	struct {
+		const char *key_file; /* NULL: in the data folder */
+		bool core_dumps;
+	} secrets;
+
+	struct {
 		int level;
 		int format;
 	} log;

@@ -39,7 +39,8 @@ extern const struct field meta_unnamed_fields[];
 		.type = FIELD_INCLUDE, .fields = meta_unnamed_fields           \
 	}
 
-/* Turn a document of one schema version into one of the next. */
+/* Turn a document of one schema version into one of the next.  Secret fields
+ * are found by today's table: one that has moved is still sealed here. */
 typedef struct node *kind_upgrade(struct node *doc, struct arena *a,
 				  struct err *err);
 

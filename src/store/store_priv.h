@@ -32,6 +32,13 @@ struct notes {
 	size_t room;
 };
 
+/* How far sealing everything with another key has come. */
+struct reseal {
+	bool active;
+	size_t cache;
+	char after[40];
+};
+
 /* The recent changes by revision, without a gap: revision R is at
  * ring[R % room] while first <= R < first + n. */
 struct history {
@@ -73,6 +80,7 @@ struct store {
 	uint64_t began_ms;
 
 	struct notes notes;
+	struct reseal reseal;
 	struct list watchers, pins;
 	struct arena arena; /* the running function's */
 	struct buf scratch; /* the line being encoded */
@@ -87,6 +95,15 @@ struct tx {
 	bool (*sees)(void *ctx, const struct kind *k, const void *object);
 	void *sees_ctx;
 };
+
+/* The line of OBJECT, its secrets sealed. */
+void secret_encode(struct store *s, const struct cache *c, const void *object,
+		   struct buf *out);
+
+/* Open the secrets in DOC; 1 when they are to be sealed anew. */
+int secret_open(struct store *s, const struct cache *c, const char *id,
+		struct node *doc, struct arena *a, struct err *err) MUST_CHECK;
+void secret_tick(struct store *s);
 
 struct note *note_new(const char *organization, const char *text, size_t len);
 

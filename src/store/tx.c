@@ -154,10 +154,7 @@ int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
 		return -1;
 	meta->revision = (int64_t)tx->change->revision;
 	buf_clear(line);
-	line_begin(line, '+', k->name, k->version, meta->id);
-	buf_addc(line, ' ');
-	field_encode(k->fields, object, FIELD_FULL, line);
-	buf_addc(line, '\n');
+	secret_encode(tx->store, c, object, line);
 	if (!buf_ok(line))
 		return err_set(err, ERR_TOO_LARGE,
 			       "the document is larger than %zu bytes",
