@@ -87,6 +87,11 @@ static int replay(struct call *c, struct tx *tx, bool *ret_found,
 		return err_set(err, ERR_CONFLICT,
 			       "the Idempotency-Key was used for another "
 			       "request");
+	/* Another token of the same caller, or it acting for somebody, may not
+	 * be permitted what it was. */
+	if (!permit_sees(c, c->noun->kind, r.object) &&
+	    permit_create(c, r.object, err) < 0)
+		return -1;
 	c->replayed = true;
 	c->revision = r.revision;
 	memcpy(c->new_id, r.id, sizeof(c->new_id) - 1);

@@ -69,9 +69,11 @@ const struct route routes[] = {
 };
 
 const struct noun nouns[] = {
-	{.kind = &organization_kind, .cascades = true},
+	{.kind = &organization_kind,
+	 .cascades = true,
+	 .update = organization_update},
 	{.kind = &project_kind, .cascades = true},
-	{.kind = &user_kind},
+	{.kind = &user_kind, .update = user_update},
 	{.kind = &serviceaccount_kind},
 	{.kind = &role_kind,
 	 .create = role_create,
@@ -79,7 +81,9 @@ const struct noun nouns[] = {
 	 .remove = role_remove},
 	{.kind = &group_kind, .create = group_create, .update = group_update},
 	{.kind = &token_kind, .create = token_create, .permits = true},
-	{.kind = &quotakind_kind, .remove = quotakind_remove},
+	{.kind = &quotakind_kind,
+	 .update = quotakind_update,
+	 .remove = quotakind_remove},
 	{.kind = &quota_kind,
 	 .create = quota_create,
 	 .update = quota_update,

@@ -55,8 +55,9 @@ struct kind {
 	const struct field *fields;
 
 	/* Names are unique among those that agree in this field (a field of
-	 * the top level); NULL: among all of the kind. */
-	const char *unique_within;
+	 * the top level), or in the other one when that is absent; NULL: among
+	 * all of the kind. */
+	const char *unique_within, *unique_else;
 
 	unsigned version;              /* of its documents; 1 at first */
 	kind_upgrade *const *upgrades; /* [v - 1] turns v into v + 1 */

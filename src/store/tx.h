@@ -34,6 +34,10 @@ void tx_set_view(struct tx *tx,
 			    const void *object),
 		 void *ctx);
 
+/* What OBJECT, yet to be written, refers to is there. */
+int tx_check_references(struct tx *tx, const struct kind *k, const void *object,
+			struct err *err) MUST_CHECK;
+
 /* Write OBJECT, a struct of kind K, whose id and name are set; its revision is
  * set here.  Fails when its name is taken or it refers to what is not there.
  * OBJECT is copied. */
