@@ -346,6 +346,9 @@ static int begin_delete(struct call *c, struct tx *tx, const struct meta *old,
 	memcpy(dying, old, c->noun->kind->size);
 	dying->deleted_at = dying->updated_at = tx_time(tx);
 	dying->updated_by = c->who->name;
+	tx_event(tx, c->noun->kind, old->id, "deleting",
+		 "%s asked for it to be deleted, with all that is its",
+		 c->who->name);
 	return tx_put(tx, c->noun->kind, dying, err);
 }
 

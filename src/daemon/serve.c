@@ -63,6 +63,7 @@ static int open_store(struct daemon *d, struct err *err)
 		.log_age_ms = c->history.max_age_seconds * 1000,
 		.log_bytes = history_bytes(c),
 		.pending_most = (size_t)c->limits.pending_changes * 2,
+		.event_age_ms = c->events.max_age_hours * 3600 * 1000,
 		.audit_age_ms = c->audit.max_age_days * 86400 * 1000,
 	};
 	struct backend *backend;

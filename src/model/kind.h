@@ -50,6 +50,7 @@ struct kind {
 	const char *title;  /* "Project" */
 	const char *doc;    /* a sentence or two */
 	bool internal;      /* kept like the others, but not in the API */
+	bool read_only;     /* the server's to write: others read it */
 	bool open;          /* those without an owner are everyone's to read */
 	size_t size;        /* of its struct */
 	const struct field *fields;

@@ -53,6 +53,7 @@ struct store_conf {
 	size_t batch_most;          /* functions in one batch: 128 */
 	size_t pending_most;        /* functions not yet durable: 4096 */
 	const struct keyring *keys; /* secrets are sealed with; NULL: not */
+	int64_t event_age_ms;       /* how long events are kept; 0: always */
 	int64_t audit_age_ms; /* how long the audit trail is kept; 0: always */
 };
 

@@ -39,6 +39,14 @@ struct reseal {
 	char after[40];
 };
 
+/* Events that are too old, on their way out. */
+struct expiry {
+	struct txn txn;
+	char ids[100][40];
+	size_t n;
+	char after[40]; /* how far the search has come */
+};
+
 /* The recent changes by revision, without a gap: revision R is at
  * ring[R % room] while first <= R < first + n. */
 struct history {
@@ -81,6 +89,7 @@ struct store {
 
 	struct notes notes;
 	struct reseal reseal;
+	struct expiry expiry;
 	struct list watchers, pins;
 	struct arena arena; /* the running function's */
 	struct buf scratch; /* the line being encoded */
@@ -94,6 +103,7 @@ struct tx {
 	uint64_t rests_on; /* the newest revision it has seen */
 	bool (*sees)(void *ctx, const struct kind *k, const void *object);
 	void *sees_ctx;
+	const char *source; /* of events; NULL: the server */
 };
 
 /* The line of OBJECT, its secrets sealed. */
@@ -104,6 +114,9 @@ void secret_encode(struct store *s, const struct cache *c, const void *object,
 int secret_open(struct store *s, const struct cache *c, const char *id,
 		struct node *doc, struct arena *a, struct err *err) MUST_CHECK;
 void secret_tick(struct store *s);
+
+/* Let go of some events that are too old. */
+void event_tick(struct store *s);
 
 struct note *note_new(const char *organization, const char *text, size_t len);
 
