@@ -118,6 +118,10 @@ static void add_headers(struct buf *out, const struct route *r)
 {
 	static const char text[] = "{\"type\":\"string\"}";
 
+	if (r->need != NEED_NOTHING)
+		add_parameter(out, "header", "Muster-Act-As", text,
+			      "Act for the user or service account with this "
+			      "id, as far as both may.");
 	if (strcmp(r->method, "POST") == 0)
 		add_parameter(out, "header", "Idempotency-Key", text,
 			      "The same key with the same body is answered as "
@@ -201,11 +205,21 @@ static const struct {
 	 "\"required\":[\"name\",\"issuer\",\"clientId\",\"audience\","
 	 "\"scopes\"],\"additionalProperties\":{\"type\":\"string\"}}}}}"},
 	{"/v1/whoami", "200", "application/json",
-	 "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"roles\"],"
-	 "\"properties\":{\"id\":{\"type\":\"string\"},\"name\":{\"type\":"
-	 "\"string\"},\"roles\":{\"type\":\"array\",\"items\":{\"type\":"
-	 "\"string\"}}}}"},
+	 "{\"$ref\":\"#/components/schemas/Principal\"}"},
 };
+
+static const char principal[] =
+	",\"Principal\":{\"type\":\"object\",\"required\":[\"id\",\"name\","
+	"\"grants\"],\"additionalProperties\":false,\"properties\":{"
+	"\"id\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},"
+	"\"tokenId\":{\"type\":\"string\"},"
+	"\"userIds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	"\"grants\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"required\":[\"permissions\"],\"properties\":{"
+	"\"organizationId\":{\"type\":\"string\"},"
+	"\"projectId\":{\"type\":\"string\"},\"permissions\":{\"type\":"
+	"\"array\",\"items\":{\"type\":\"string\"}}}}},"
+	"\"actingFor\":{\"$ref\":\"#/components/schemas/Principal\"}}}";
 
 #define TEXT_HEADER "{\"schema\":{\"type\":\"string\"}}"
 #define SURE_HEADER "{\"required\":true,\"schema\":{\"type\":\"string\"}}"
@@ -460,6 +474,7 @@ void openapi_write(const char *version, struct buf *out)
 		 "\"type\":\"string\"}}},\"object\":{\"type\":\"object\"}}"
 		 "}");
 	buf_adds(out, audit_entry);
+	buf_adds(out, principal);
 	for (size_t i = 0; i < n_nouns; i++)
 		add_schemas_of(out, nouns[i].kind);
 	buf_adds(out, "}}}");

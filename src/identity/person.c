@@ -126,12 +126,14 @@ static int bind_user(struct tx *tx, void *ctx, struct err *err)
 	new.meta.generation++;
 	new.meta.updated_at = tx_time(tx);
 	new.meta.updated_by = arena_printf(tx_arena(tx), "user:%s", old->email);
-	buf_adds(&entry, "{\"who\":");
+	buf_addf(&entry, "{\"who\":{\"id\":\"%s\",\"name\":", b->id);
 	json_add_string(&entry, new.meta.updated_by,
 			strlen(new.meta.updated_by));
 	buf_addf(&entry,
-		 ",\"action\":\"bind\",\"kind\":\"user\",\"id\":\"%s\"}",
-		 b->id);
+		 "},\"action\":\"bind\",\"kind\":\"user\",\"objectId\":\"%s\","
+		 "\"organizationId\":\"%s\",\"before\":%lld,"
+		 "\"result\":\"ok\"}",
+		 b->id, old->organization_id, (long long)old->meta.revision);
 	tx_audit(tx, old->organization_id, buf_str(&entry));
 	buf_release(&entry);
 	return tx_put(tx, &user_kind, &new, err);
