@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/list.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "identity/oidc.h"
@@ -22,13 +22,13 @@
 
 struct persons {
 	struct store *store;
-	struct list binding;
+	struct map binding; /* id to struct binding: those under way */
 };
 
 /* A user that is being bound. */
 struct binding {
 	struct txn txn;
-	struct list link;
+	struct persons *all;
 	char id[UUID_LEN + 1];
 	char *issuer, *subject, *email;
 };
@@ -54,13 +54,11 @@ struct persons *persons_new(struct store *s)
 	struct persons *all = xcalloc(1, sizeof(*all));
 
 	all->store = s;
-	list_init(&all->binding);
 	return all;
 }
 
 static void binding_free(struct binding *b)
 {
-	list_remove(&b->link);
 	free(b->issuer);
 	free(b->subject);
 	free(b->email);
@@ -69,11 +67,14 @@ static void binding_free(struct binding *b)
 
 void persons_free(struct persons *all)
 {
+	struct binding *b;
+	size_t i = 0;
+
 	if (!all)
 		return;
-	while (!list_empty(&all->binding))
-		binding_free(
-			CONTAINER_OF(all->binding.next, struct binding, link));
+	while ((b = map_next(&all->binding, &i)))
+		binding_free(b);
+	map_release(&all->binding);
 	free(all);
 }
 
@@ -142,17 +143,11 @@ static int bind_user(struct tx *tx, void *ctx, struct err *err)
 /* A failure is met again, and told, when the call tries again. */
 static void bound(struct txn *t, const struct err *err)
 {
-	(void)err;
-	binding_free(CONTAINER_OF(t, struct binding, txn));
-}
+	struct binding *b = CONTAINER_OF(t, struct binding, txn);
 
-static bool is_binding(const struct persons *all, const char *id)
-{
-	for (struct list *l = all->binding.next; l != &all->binding;
-	     l = l->next)
-		if (strcmp(CONTAINER_OF(l, struct binding, link)->id, id) == 0)
-			return true;
-	return false;
+	(void)err;
+	map_remove(&b->all->binding, b->id);
+	binding_free(b);
 }
 
 static void begin_binding(struct persons *all, const struct user *u,
@@ -160,7 +155,7 @@ static void begin_binding(struct persons *all, const struct user *u,
 {
 	struct binding *b;
 
-	if (is_binding(all, u->meta.id))
+	if (map_get(&all->binding, u->meta.id))
 		return;
 	b = xcalloc(1, sizeof(*b));
 	memcpy(b->id, u->meta.id, sizeof(b->id));
@@ -168,7 +163,8 @@ static void begin_binding(struct persons *all, const struct user *u,
 	b->subject = xstrdup(c->subject);
 	b->email = xstrdup(c->email);
 	b->txn = (struct txn){.fn = bind_user, .done = bound, .ctx = b};
-	list_add(&all->binding, &b->link);
+	b->all = all;
+	map_add(&all->binding, b->id, b);
 	store_transact(all->store, &b->txn);
 }
 
