@@ -11,6 +11,14 @@
 /* A value too long for a key is not indexed; a filter by it scans. */
 #define KEY_MOST 512
 
+/* Who has a value.  How many versions of an entry have it is counted, so that
+ * letting go of one need not look at the others. */
+struct bucket {
+	struct sorted set;
+	struct map again; /* id to size_t: versions beyond the first */
+	char key[];
+};
+
 static const char *entry_key(const void *member)
 {
 	return ((const struct entry *)member)->id;

@@ -20,10 +20,9 @@ enum { INDEX_FIELDS_MOST = 24 };
 
 /* A field that is indexed, or that refers to another object. */
 struct index_field {
-	char path[64]; /* "spec.flavorId" */
-	const struct field *field;
-	size_t offset;            /* in the object, or in a list's item */
-	const struct field *list; /* the list it lies in, or NULL */
+	char path[64];                    /* "spec.flavorId" */
+	const struct field *field, *list; /* and the list it lies in, or NULL */
+	size_t offset; /* in the object, or in a list's item */
 	size_t list_offset;
 	const struct kind *refers;
 };
@@ -73,14 +72,6 @@ struct version {
 	char *public_json; /* when it is not part of the line */
 	size_t line_len;
 	char line[]; /* as it goes into the log, newline included */
-};
-
-/* Who has a value.  How many versions of an entry have it is counted, so that
- * letting go of one need not look at the others. */
-struct bucket {
-	struct sorted set;
-	struct map again; /* id to size_t: versions beyond the first */
-	char key[];
 };
 
 /* ALL: the kinds that fields may refer to. */
