@@ -112,3 +112,9 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 /* The value that a kind's names are unique within, joined with the name: what
  * the index path "@name" holds. */
 void cache_unique(const struct cache *c, const void *object, struct buf *out);
+
+/* Hold the indexes against every version there is; TELL is told of each
+ * entry's difference. */
+void cache_check(const struct cache *c,
+		 void (*tell)(void *ctx, const char *id, const char *what),
+		 void *ctx);
