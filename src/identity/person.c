@@ -337,8 +337,8 @@ int person_resolve(struct persons *all, const struct oidc_person *p,
 	if (bind_all(m))
 		return 1;
 	match_subject(m);
-	if (!m->n && m->n_barred)
-		return nobody(m, err);
+	/* A suspended user bars from its own organization only: any of them
+	 * could have made one for somebody else's people. */
 	add_grants(m, ret);
 	if (!m->n && !m->n_groups)
 		return nobody(m, err);
