@@ -14,7 +14,7 @@
 #include "model/user.h"
 #include "store/read.h"
 
-/* Users that one person may be. */
+/* Users that one person may be, one in an organization. */
 #define USERS_MOST ((size_t)1024)
 
 /* Names derived from addresses (RFC 9562). */
@@ -22,7 +22,7 @@
 
 struct persons {
 	struct store *store;
-	struct map binding; /* id to struct binding: those under way */
+	struct map binding; /* id to struct binding */
 };
 
 /* A user that is being bound. */
@@ -38,13 +38,13 @@ struct match {
 	struct persons *all;
 	const struct oidc_person *person;
 	struct arena *arena;
-	const char *ids[USERS_MOST]; /* active users */
+	const char *ids[USERS_MOST];  /* active users */
+	const char *orgs[USERS_MOST]; /* theirs */
 	size_t n;
 	const char *barred[USERS_MOST]; /* organizations of the others */
 	size_t n_barred;
-	int state;        /* of one of those */
-	const char *name; /* of the first that is active */
-	size_t n_unbound;
+	int state;           /* of one of those */
+	const char *name;    /* of the first that is active */
 	const char **groups; /* counted already */
 	size_t n_groups;
 };
@@ -150,36 +150,52 @@ static void bound(struct txn *t, const struct err *err)
 	binding_free(b);
 }
 
-static void begin_binding(struct persons *all, const struct user *u,
+static void begin_binding(struct persons *all, const char *id,
 			  const struct jwt_claims *c)
 {
 	struct binding *b;
 
-	if (map_get(&all->binding, u->meta.id))
+	if (map_get(&all->binding, id))
 		return;
 	b = xcalloc(1, sizeof(*b));
-	memcpy(b->id, u->meta.id, sizeof(b->id));
+	b->all = all;
+	memcpy(b->id, id, sizeof(b->id));
 	b->issuer = xstrdup(c->issuer);
 	b->subject = xstrdup(c->subject);
 	b->email = xstrdup(c->email);
 	b->txn = (struct txn){.fn = bind_user, .done = bound, .ctx = b};
-	b->all = all;
 	map_add(&all->binding, b->id, b);
 	store_transact(all->store, &b->txn);
 }
 
+static bool is_among(const char *const *list, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same(list[i], word))
+			return true;
+	return false;
+}
+
+/* The first of an organization counts: with many, its administrators could
+ * crowd out those of others. */
 static void add_user(struct match *m, const struct user *u)
 {
-	if (m->n == USERS_MOST || m->n_barred == USERS_MOST)
-		return;
+	const char *org = u->organization_id;
+
 	if (u->state != USER_ACTIVE) {
-		m->barred[m->n_barred++] =
-			arena_strdup(m->arena, u->organization_id);
+		if (m->n_barred == USERS_MOST ||
+		    is_among(m->barred, m->n_barred, org))
+			return;
+		m->barred[m->n_barred++] = arena_strdup(m->arena, org);
 		m->state = u->state;
 		return;
 	}
+	if (m->n == USERS_MOST || is_among(m->orgs, m->n, org) ||
+	    is_among(m->barred, m->n_barred, org))
+		return;
 	if (!m->n)
 		m->name = arena_printf(m->arena, "user:%s", u->email);
+	m->orgs[m->n] = arena_strdup(m->arena, org);
 	m->ids[m->n++] = arena_strdup(m->arena, u->meta.id);
 }
 
@@ -201,7 +217,7 @@ static void match_subject(struct match *m)
 	}
 }
 
-/* Those without a subject; the active ones are left for bind_all(). */
+/* Those without a subject. */
 static void match_email(struct match *m, const char *email)
 {
 	const struct oidc_person *p = m->person;
@@ -218,20 +234,17 @@ static void match_email(struct match *m, const char *email)
 		    (u->issuer && !same(u->issuer, p->claims.issuer)) ||
 		    !covers(m->all->store, p->issuer, u->organization_id))
 			continue;
-		if (u->state != USER_ACTIVE)
-			add_user(m, u);
-		else if (m->n_unbound < USERS_MOST)
-			m->ids[m->n_unbound++] =
-				arena_strdup(m->arena, u->meta.id);
+		add_user(m, u);
 	}
 }
 
-/* Begin to bind those that their address alone makes theirs; how many. */
+/* Begin to bind those that their address alone makes theirs, in organizations
+ * where they are nobody yet; how many there are. */
 static size_t bind_all(struct match *m)
 {
 	const struct jwt_claims *c = &m->person->claims;
+	size_t known = m->n;
 	char *lower;
-	struct record r;
 
 	if (!c->email || !c->email_verified)
 		return 0;
@@ -241,19 +254,9 @@ static size_t bind_all(struct match *m)
 		*p = (char)tolower((unsigned char)*p);
 	if (strcmp(lower, c->email) != 0)
 		match_email(m, lower);
-	/* A transaction ends the scan: they are looked up again. */
-	for (size_t i = 0; i < m->n_unbound; i++)
-		if (store_get(m->all->store, 0, &user_kind, m->ids[i], &r))
-			begin_binding(m->all, r.object, c);
-	return m->n_unbound;
-}
-
-static bool is_among(const char *const *list, size_t n, const char *word)
-{
-	for (size_t i = 0; i < n; i++)
-		if (same(list[i], word))
-			return true;
-	return false;
+	for (size_t i = known; i < m->n; i++)
+		begin_binding(m->all, m->ids[i], c);
+	return m->n - known;
 }
 
 /* A group that an external name leads to. */
@@ -334,9 +337,9 @@ int person_resolve(struct persons *all, const struct oidc_person *p,
 	struct match *m = arena_alloc(arena, sizeof(*m));
 
 	*m = (struct match){.all = all, .person = p, .arena = arena};
+	match_subject(m);
 	if (bind_all(m))
 		return 1;
-	match_subject(m);
 	/* A suspended user bars from its own organization only: any of them
 	 * could have made one for somebody else's people. */
 	add_grants(m, ret);
