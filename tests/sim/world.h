@@ -68,7 +68,7 @@ struct ask {
 };
 
 enum { OPS_MOST = 4096, ASKS_MOST = 8192 };
-enum answer { ANSWER_NONE, ANSWER_ACCEPTED, ANSWER_REFUSED };
+enum answer { ANSWER_NONE, ANSWER_READ, ANSWER_ACCEPTED, ANSWER_REFUSED };
 
 struct world {
 	struct clock clock; /* first: a clock is cast to its world */
