@@ -93,7 +93,7 @@ static void add_query(struct buf *out, const struct route *r,
 			if (strcmp(words[i].name, *q) == 0)
 				add_parameter(out, "query", *q, words[i].schema,
 					      words[i].doc);
-	if (!(r->flags & ROUTE_FILTERS))
+	if (!(r->flags & ROUTE_FILTERS) || !k)
 		return;
 	w = field_walk(k->fields);
 	while ((f = field_walk_next(&w, NULL))) {
@@ -156,7 +156,7 @@ static void add_request(struct buf *out, const struct route *r,
 	} bodies[] = {
 		{"POST", "Create"}, {"PUT", "Replace"}, {"PATCH", "Patch"}};
 
-	for (size_t i = 0; r->consumes && i < COUNT_OF(bodies); i++) {
+	for (size_t i = 0; k && r->consumes && i < COUNT_OF(bodies); i++) {
 		if (strcmp(bodies[i].method, r->method) != 0)
 			continue;
 		buf_adds(out, ",\"requestBody\":{\"required\":true,"
@@ -454,7 +454,7 @@ static void add_path(struct buf *out, const struct route *r,
 {
 	const char *hole = strstr(r->path, "{noun}");
 
-	if (!hole) {
+	if (!hole || !k) {
 		buf_adds(out, r->path);
 		return;
 	}
