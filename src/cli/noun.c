@@ -252,9 +252,17 @@ int noun_resolve(struct verb *v, const char *text, struct resolved *ret,
 	return rc;
 }
 
+static const struct command *find_verb(const struct kind *k, const char *name)
+{
+	const struct command *own = noun_own_verbs(k);
+	const struct command *verb = own ? command_find(own, name) : NULL;
+
+	return verb ? verb : command_find(noun_verbs, name);
+}
+
 int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 {
-	const struct command *command = command_find(noun_verbs, argv[0]);
+	const struct command *command = find_verb(c->kind, argv[0]);
 	struct page page = {c->path, command, c->kind};
 	const struct command_option *tables[] = {cli_options, cli_options,
 						 cli_options, NULL};

@@ -13,6 +13,9 @@ extern const struct command noun_verbs[];
 /* Those that change nothing, for what the server alone writes. */
 extern const struct command noun_reading_verbs[];
 
+/* Those that K has besides, or NULL. */
+const struct command *noun_own_verbs(const struct kind *k);
+
 /* A verb under way: what was typed, and how its noun's flags read it. */
 struct verb {
 	struct cli *cli;

@@ -7,6 +7,7 @@
 #include "base/yaml.h"
 #include "cli/resolve.h"
 #include "cli/text.h"
+#include "model/token.h"
 
 #define TEXT_MOST ((size_t)1 << 30)
 
@@ -35,6 +36,9 @@ static const char *title_of(const struct field *f, bool wide, struct arena *a)
 		return text_caps(a, f->name);
 	if (strcmp(f->name, "createdAt") == 0)
 		return "AGE";
+	if (f->refers && f->type == FIELD_LIST)
+		return text_caps(
+			a, arena_printf(a, "%ss", without(a, f->name, "Ids")));
 	if (f->refers)
 		return text_caps(a, without(a, f->name, "Id"));
 	return text_caps(a, without(a, f->name, "At"));
@@ -63,7 +67,13 @@ static void collect(struct output_columns *ret, const struct field *fields,
 void output_columns(struct output_columns *ret, const struct kind *k, bool wide,
 		    struct arena *a)
 {
+	const struct field *id = field_find(k->fields, "id", NULL, NULL);
+
 	*ret = (struct output_columns){.wide = wide};
+	/* What has no name is called by its id. */
+	if (!wide && !k->read_only && id &&
+	    !field_find(k->fields, "name", NULL, NULL))
+		ret->list[ret->n++] = (struct output_column){id, "id", "ID"};
 	for (int rank = 0; rank <= 3; rank++)
 		collect(ret, k->fields, "", rank, a);
 }
@@ -98,6 +108,34 @@ static void add_pairs(const struct node *object, struct buf *out)
 	}
 }
 
+/* A name with numbers, as a quota's limits have: "vcpus=3+1". */
+static bool add_amount(const struct node *object, struct buf *out)
+{
+	struct node_walk w;
+	const struct node *v;
+	const char *key;
+	size_t n = 0;
+
+	if (node_type(object) != NODE_OBJECT)
+		return false;
+	w = node_walk(object);
+	while ((v = node_walk_next(&w, &key)))
+		if (node_type(v) != (n++ ? NODE_INT : NODE_STRING))
+			return false;
+	if (n < 2)
+		return false;
+	w = node_walk(object);
+	for (n = 0; (v = node_walk_next(&w, &key)); n++) {
+		if (n)
+			buf_addc(out, n == 1 ? '=' : '+');
+		if (n)
+			json_write(v, false, out);
+		else
+			buf_adds(out, node_string(v, NULL));
+	}
+	return true;
+}
+
 static void add_list(const struct cli *c, const struct node *array,
 		     struct buf *out)
 {
@@ -108,7 +146,7 @@ static void add_list(const struct cli *c, const struct node *array,
 			buf_addc(out, ',');
 		if (node_type(n) == NODE_STRING)
 			buf_adds(out, resolve_name(c, node_string(n, NULL)));
-		else
+		else if (!add_amount(n, out))
 			json_write(n, false, out);
 	}
 }
@@ -356,7 +394,7 @@ static void learn_names(struct cli *c, const struct field *fields,
 
 		if (f->type == FIELD_OBJECT)
 			learn_names(c, f->fields, here, items);
-		else if (f->refers && f->type == FIELD_STRING)
+		else if (f->refers)
 			resolve_names(c, f->refers, items, here);
 	}
 }
@@ -408,20 +446,35 @@ void output_done(struct cli *c, const struct kind *k, const struct node *doc,
 		 const char *done)
 {
 	struct buf b = BUF_INIT(65536);
+	const char *secret;
 
 	if (c->output != OUTPUT_DEFAULT) {
 		output_one(c, k, doc);
 		return;
 	}
-	if (c->quiet)
+	secret = k == &token_kind ? node_text(doc, "token") : NULL;
+	if (c->quiet && !secret)
 		return;
+	/* For a script: the secret and nothing else. */
+	if (c->quiet) {
+		buf_addf(&b, "%s\n", text_safe(&c->arena, secret));
+		cli_print(c, &b);
+		return;
+	}
 	table_add_toned(&b, &c->style, TONE_GOOD, done);
 	buf_addf(&b, " %s %s", k->name, text_safe(&c->arena, name_of(doc)));
 	if (node_text(doc, "id") && node_text(doc, "name"))
 		buf_addf(&b, " (%s)",
 			 text_safe(&c->arena, node_text(doc, "id")));
 	buf_addc(&b, '\n');
+	if (secret)
+		buf_addf(&b, "\n  %s\n\n", text_safe(&c->arena, secret));
 	cli_print(c, &b);
+	if (secret)
+		cli_say(c, "Keep it now: it is not shown again.");
+	else if (k == &token_kind && strcmp(done, "Created") == 0)
+		cli_say(c, "Its secret was lost with a connection: 'muster "
+			   "token rotate' gives it another.");
 }
 
 /* What a plan says besides its action. */

@@ -7,7 +7,27 @@
 #include "cli/text.h"
 #include "model/kind.h"
 
-/* A noun is a command whose verbs are everyone's. */
+/* Everyone's verbs, then the noun's own. */
+static const struct command *verbs_of(struct cli *c, const struct kind *k)
+{
+	const struct command *first =
+		k->read_only ? noun_reading_verbs : noun_verbs;
+	const struct command *own = noun_own_verbs(k);
+	struct command *all;
+	size_t n = 0, more = 0;
+
+	while (first[n].name)
+		n++;
+	while (own && own[more].name)
+		more++;
+	if (!more)
+		return first;
+	all = arena_alloc(&c->arena, (n + more + 1) * sizeof(*all));
+	memcpy(all, first, n * sizeof(*all));
+	memcpy(all + n, own, more * sizeof(*all));
+	return all;
+}
+
 static struct page noun_page(struct cli *c, const struct kind *k)
 {
 	struct command *command = arena_alloc(&c->arena, sizeof(*command));
@@ -16,7 +36,7 @@ static struct page noun_page(struct cli *c, const struct kind *k)
 		.name = k->name,
 		.summary = k->doc,
 		.help = k->doc,
-		.children = k->read_only ? noun_reading_verbs : noun_verbs,
+		.children = verbs_of(c, k),
 	};
 	return (struct page){k->name, command, k};
 }

@@ -148,30 +148,47 @@ static void look_up_all(struct cli *c, const struct kind *k)
 	}
 }
 
-static const char *id_at(const struct node *items, size_t i, const char *path)
+static const char *id_in(const struct node *n)
 {
-	const struct node *n = resolve_at(node_at(items, i), path);
-	const char *id = n ? node_string(n, NULL) : NULL;
+	const char *id =
+		n && node_type(n) == NODE_STRING ? node_string(n, NULL) : NULL;
 
 	return id && uuid_valid(id, strlen(id)) ? id : NULL;
+}
+
+/* Looking names up, one by one or all at once. */
+struct looking {
+	struct cli *cli;
+	const struct kind *kind;
+	size_t n;
+	bool all;
+};
+
+static void look_for(struct looking *l, const char *id)
+{
+	if (!id || l->all || map_get(&l->cli->names, id))
+		return;
+	l->all = l->n++ == LOOK_UPS_MOST;
+	if (l->all)
+		look_up_all(l->cli, l->kind);
+	else
+		look_up(l->cli, l->kind, id);
 }
 
 void resolve_names(struct cli *c, const char *kind, const struct node *items,
 		   const char *path)
 {
-	const struct kind *k = kind_find(kind);
-	size_t looked_up = 0;
+	struct looking l = {.cli = c, .kind = kind_find(kind)};
 
-	for (size_t i = 0; k && i < node_count(items); i++) {
-		const char *id = id_at(items, i, path);
+	for (size_t i = 0; l.kind && i < node_count(items); i++) {
+		const struct node *n = resolve_at(node_at(items, i), path);
 
-		if (!id || map_get(&c->names, id))
+		if (!n || node_type(n) != NODE_ARRAY) {
+			look_for(&l, id_in(n));
 			continue;
-		if (looked_up++ == LOOK_UPS_MOST) {
-			look_up_all(c, k);
-			return;
 		}
-		look_up(c, k, id);
+		for (size_t j = 0; j < node_count(n); j++)
+			look_for(&l, id_in(node_at(n, j)));
 	}
 }
 

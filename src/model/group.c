@@ -25,7 +25,7 @@ static const struct field fields[] = {
 	 &format_scoped, .item = FIELD_STRING, .size = sizeof(const char *),
 	 .max = 128},
 	MEMBERS("roleIds", role_ids, "The roles that its members have.", "role",
-		0),
+		FIELD_COLUMN),
 	MEMBERS("projectIds", project_ids,
 		"Where the project part of the roles holds.", "project",
 		FIELD_WEAK),

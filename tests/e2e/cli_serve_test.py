@@ -96,6 +96,53 @@ def documents(c):
     check(doc["revision"] == before, "and nothing changed")
 
 
+def identities(c):
+    """What users, groups, tokens and quota have of their own."""
+    c.expect(0, "a service account", "serviceaccount", "create", "ci",
+             "--organization", "acme")
+    r = c.expect(0, "a token", "token", "create", "deploy",
+                 "--service-account", "ci")
+    secret = re.search(r"^  (muster_[0-9a-f]{64})$", r.stdout, re.M)
+    check(secret and "not shown again" in r.stderr, "its secret is shown",
+          r.stdout, r.stderr)
+    r = c.expect(0, "another secret", "token", "rotate", "deploy", "-q")
+    check(re.fullmatch(r"muster_[0-9a-f]{64}\n", r.stdout),
+          "alone, for a script", r.stdout)
+    c.expect(4, "the old one is void", "whoami", "--token", secret.group(1))
+    c.expect(0, "the new one is not", "whoami", "--token", r.stdout.strip())
+    r = c.expect(0, "tokens", "token", "list")
+    check(has(r.stdout, "SERVICE ACCOUNT", "deploy"), "are listed with whose "
+          "they are", r.stdout)
+    c.expect(0, "a group", "group", "create", "deployers",
+             "--organization", "acme")
+    c.expect(0, "a member", "group", "add-member", "deployers",
+             "--service-account", "ci")
+    r = c.expect(0, "the group", "group", "get", "deployers")
+    check("ci" in r.stdout, "has it, by name", r.stdout)
+    c.expect(0, "the member out", "group", "remove-member", "deployers",
+             "--service-account", "ci")
+    r = c.expect(0, "the group", "group", "get", "deployers", "-o", "json")
+    check(not json.loads(r.stdout).get("serviceAccountIds"),
+          "no longer has it", r.stdout)
+    c.expect(2, "nobody", "group", "add-member", "deployers")
+    c.expect(0, "a quota", "quota", "create", "--organization", "acme", "-f",
+             "-", input='{"limits": [{"kind": "vcpus", "limit": 12}]}')
+    r = c.expect(0, "quotas", "quota", "list")
+    check(has(r.stdout, "acme", "vcpus=12"), "are listed", r.stdout)
+    r = c.expect(0, "their names", "quota", "list", "-o", "name")
+    check(re.fullmatch(r"quota/[-0-9a-f]{36}\n", r.stdout), "are ids",
+          r.stdout)
+    for words in (("organization", "acme"),
+                  ("project", "web", "--organization", "acme")):
+        r = c.expect(0, f"what a {words[0]} uses", words[0], "usage",
+                     *words[1:])
+        check(has(r.stdout, "KIND", "USED", "LIMIT", "FREE", "vcpus"),
+              "is a table", r.stdout)
+    for noun, name in (("token", "deploy"), ("group", "deployers"),
+                       ("serviceaccount", "ci")):
+        c.expect(0, f"the {noun} goes", noun, "delete", name)
+
+
 def refusals(c):
     r = c.expect(5, "a name that is taken", "project", "create", "web",
                  "--organization", "acme")
@@ -106,8 +153,13 @@ def refusals(c):
               "request: "), "are told by flag", r.stderr)
     r = c.expect(3, "an organization that is not there", "project", "create",
                  "x", "--organization", "nobody")
-    c.expect(5, "what is in use is not deleted", "organization", "delete",
-             "acme")
+    c.expect(0, "a user", "user", "create", "ann", "--organization", "acme",
+             "--email", "ann@acme.example")
+    c.expect(0, "with a token", "token", "create", "laptop", "--user", "ann")
+    r = c.expect(5, "what is in use is not deleted", "user", "delete", "ann")
+    check("laptop" in r.stderr, "and it is said by what", r.stderr)
+    c.expect(0, "its token first", "token", "delete", "laptop")
+    c.expect(0, "then the user", "user", "delete", "ann")
     c.expect(4, "a bad token", "project", "list", "--token", "wrong")
     r = c.expect(1, "a document with a stranger in it", "--quiet", "project", "create",
                  "-f", "-", input='{"name": "x", "nonsense": 1}')
@@ -165,6 +217,7 @@ def main():
     try:
         c = first_steps(server)
         documents(c)
+        identities(c)
         refusals(c)
         many(c)
         watches(c, server)
