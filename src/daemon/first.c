@@ -67,6 +67,18 @@ static int write_token(const char *path, const char *token, struct err *err)
 	return 0;
 }
 
+/* The token's hash must not outlive its only copy. */
+static int sync_folder(const char *path, struct err *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "cannot sync the folder %s: %s", path,
+			       strerror(errno));
+	return 0;
+}
+
 static bool has_token(const struct store *s)
 {
 	struct scan scan = store_scan(s, 0, &token_kind, NULL);
@@ -88,7 +100,7 @@ int first_start(struct store *s, struct loop *l, const char *data,
 		return 0;
 	snprintf(path, sizeof(path), "%s/admin.token", data);
 	token_make(&random_system, m.token);
-	if (write_token(path, m.token, err) < 0)
+	if (write_token(path, m.token, err) < 0 || sync_folder(data, err) < 0)
 		return -1;
 	m.txn = (struct txn){.fn = make, .done = made, .ctx = &m};
 	store_transact(s, &m.txn);
