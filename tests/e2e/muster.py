@@ -170,7 +170,7 @@ class Server:
         """Its port once it has said so."""
         with open(self.log_path, "rb") as log:
             log.seek(self.log_from)
-            found = re.search(rb"listening on https?://[^ ]*:(\d+)\n",
+            found = re.search(rb'listening on https?://[^ ]*:(\d+)["\n]',
                               log.read())
         if found:
             self.port = int(found.group(1))
