@@ -50,6 +50,6 @@ int token_check(const struct store *s, const char *header, struct arena *a,
 			       "the token is not known");
 	t = record.object;
 	ret->id = arena_strdup(a, t->meta.id);
-	ret->name = arena_printf(a, "token:%s", t->meta.name);
+	ret->name = arena_join(a, "token:", t->meta.name, NULL);
 	return 0;
 }
