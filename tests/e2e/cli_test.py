@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import stat
 import subprocess
@@ -402,6 +403,8 @@ echo "${COMPREPLY[@]}"
     names = set(os.listdir(pages_dir))
     check({"muster.1", "muster-project.1", "muster-login.1"} <= names,
           "are written", names)
+    if not shutil.which("groff"):
+        return
     r = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z",
                         *sorted(os.path.join(pages_dir, n) for n in names)],
                        stderr=subprocess.PIPE, text=True)
