@@ -9,8 +9,8 @@ enum { SPARE_MOST = 256 };
 
 #define ARENA_MOST ((size_t)256 << 20)
 
-/* A body this small keeps its memory for the next request. */
-#define BODY_KEPT ((size_t)16 << 10)
+/* A buffer this small keeps its memory for the next request. */
+#define KEPT ((size_t)16 << 10)
 
 static struct request *take_spare(struct server *s)
 {
@@ -40,14 +40,21 @@ void request_free(struct request *r)
 	free(r);
 }
 
+static void empty(struct buf *b)
+{
+	if (b->room > KEPT)
+		buf_release(b);
+	else
+		buf_clear(b);
+}
+
 static void put_spare(struct request *r)
 {
 	struct server *s = r->server;
 	struct arena arena = r->arena;
-	struct buf body = r->body;
+	struct buf body = r->body, out = r->out;
 
 	timer_free(r->timer);
-	buf_release(&r->out);
 	list_remove(&r->link);
 	list_remove(&r->rest);
 	if (s->n_spare == SPARE_MOST) {
@@ -56,13 +63,12 @@ static void put_spare(struct request *r)
 		return;
 	}
 	arena_clear(&arena);
-	if (body.room > BODY_KEPT)
-		buf_release(&body);
-	else
-		buf_clear(&body);
-	*r = (struct request){.arena = arena, .body = body};
+	empty(&body);
+	empty(&out);
+	*r = (struct request){.arena = arena, .body = body, .out = out};
 	list_init(&r->rest);
-	list_add(&s->spare, &r->link);
+	/* In front: the one just used is still in the processor's cache. */
+	list_add(s->spare.next, &r->link);
 	s->n_spare++;
 }
 
@@ -146,9 +152,8 @@ static enum MHD_Result accept_head(struct request *r,
 	}
 	/* A length that was only announced is not worth much memory. */
 	if (facts.length)
-		buf_reserve(&r->body, facts.length < BODY_KEPT
-					      ? (size_t)facts.length
-					      : BODY_KEPT / 2);
+		buf_reserve(&r->body, facts.length < KEPT ? (size_t)facts.length
+							  : KEPT / 2);
 	r->phase = PHASE_RECEIVING;
 	return MHD_YES;
 }
