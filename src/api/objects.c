@@ -22,6 +22,12 @@ void handle_get(struct call *c)
 		call_fail(c, &err);
 		return;
 	}
+	if (call_arg(c, "timeoutMs") && !call_arg(c, "wait")) {
+		err_set(&err, ERR_INVALID,
+			"timeoutMs goes with wait, and there is none");
+		call_fail(c, &err);
+		return;
+	}
 	if (!store_get(s, at, c->noun->kind, c->id, &r)) {
 		err_set(&err, ERR_NOT_FOUND, "there is no %s %s",
 			c->noun->kind->name, c->id);
@@ -60,13 +66,18 @@ static void write_audit(struct call *c, struct tx *tx, const char *action,
 {
 	struct buf b = BUF_INIT(4096);
 
+	buf_reserve(&b, 255);
 	buf_adds(&b, "{\"who\":");
 	json_add_string(&b, c->who.name, strlen(c->who.name));
 	buf_adds(&b, ",\"from\":");
 	json_add_string(&b, c->x->peer, strlen(c->x->peer));
-	buf_addf(&b, ",\"action\":\"%s\",\"kind\":\"%s\",\"id\":\"%s\"", action,
-		 c->noun->kind->name, id);
-	buf_adds(&b, ",\"requestId\":");
+	buf_adds(&b, ",\"action\":\"");
+	buf_adds(&b, action);
+	buf_adds(&b, "\",\"kind\":\"");
+	buf_adds(&b, c->noun->kind->name);
+	buf_adds(&b, "\",\"id\":\"");
+	buf_adds(&b, id);
+	buf_adds(&b, "\",\"requestId\":");
 	json_add_string(&b, c->x->id, strlen(c->x->id));
 	buf_addc(&b, '}');
 	tx_audit(tx, buf_str(&b));

@@ -205,9 +205,10 @@ int uri_parse(const char *target, const char *const *repeatable,
 {
 	size_t len = strlen(target);
 	size_t path_len = strcspn(target, "?");
-	struct uri u = {0};
 	char *path;
 
+	ret->path = NULL;
+	ret->n_segments = ret->n_query = 0;
 	if (len > URI_LENGTH_MOST)
 		return bad(err, "is too long");
 	if (strchr(target, '#'))
@@ -217,13 +218,12 @@ int uri_parse(const char *target, const char *const *repeatable,
 		return err_set(err, ERR_TOO_LARGE, "the request is too large");
 	memcpy(path, target, path_len);
 	path[path_len] = '\0';
-	u.path = path;
-	if (parse_path(path, a, &u, err))
+	ret->path = path;
+	if (parse_path(path, a, ret, err))
 		return -1;
 	if (target[path_len] == '?' &&
-	    parse_query(target + path_len + 1, repeatable, a, &u, err))
+	    parse_query(target + path_len + 1, repeatable, a, ret, err))
 		return -1;
-	*ret = u;
 	return 0;
 }
 
