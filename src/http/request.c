@@ -80,6 +80,20 @@ static struct conn *conn_of(struct MHD_Connection *mhd)
 	return info->socket_context;
 }
 
+static void name_request(struct request *r)
+{
+	struct server *s = r->server;
+	uint64_t n = ++s->next_id;
+	char *p = r->id;
+
+	memcpy(p, s->id_prefix, 8);
+	p[8] = '-';
+	/* Hex digits, the least first: no name needs to be read as a number. */
+	for (p += 9; n; n >>= 4)
+		*p++ = "0123456789abcdef"[n & 15];
+	*p = '\0';
+}
+
 void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 {
 	struct server *s = ctx;
@@ -102,6 +116,7 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	r->base.peer = c->address;
 	r->base.tls_subject = c->tls ? tls_link_subject(c->tls) : NULL;
 	r->base.id = r->id;
+	name_request(r);
 	c->request = r;
 	/* A first request has had its deadline since the connection came. */
 	if (!c->fresh)
@@ -119,24 +134,6 @@ static bool id_is_good(const char *id)
 	return n > 0 && n <= 64 && !id[n];
 }
 
-static void name_request(struct request *r, const char *sent)
-{
-	struct server *s = r->server;
-	uint64_t n = ++s->next_id;
-	char *p = r->id;
-
-	if (sent && id_is_good(sent)) {
-		memcpy(r->id, sent, strlen(sent) + 1);
-		return;
-	}
-	memcpy(p, s->id_prefix, 8);
-	p[8] = '-';
-	/* Hex digits, the least first: no name needs to be read as a number. */
-	for (p += 9; n; n >>= 4)
-		*p++ = "0123456789abcdef"[n & 15];
-	*p = '\0';
-}
-
 static enum MHD_Result accept_head(struct request *r,
 				   struct MHD_Connection *mhd, const char *url,
 				   const char *version)
@@ -145,7 +142,8 @@ static enum MHD_Result accept_head(struct request *r,
 	const char *why;
 	int status = guard_check(r, mhd, url, version, &facts, &why);
 
-	name_request(r, facts.request_id);
+	if (facts.request_id && id_is_good(facts.request_id))
+		memcpy(r->id, facts.request_id, strlen(facts.request_id) + 1);
 	if (status) {
 		answer_refuse(r, status, why);
 		return MHD_YES;
