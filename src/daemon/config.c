@@ -155,7 +155,7 @@ static bool is_empty(const struct buf *text)
 			comment = false;
 		else if (text->data[i] == '#')
 			comment = true;
-		else if (!comment && !strchr(" \t\r", text->data[i]))
+		else if (!comment && !memchr(" \t\r", text->data[i], 3))
 			return false;
 	}
 	return true;
