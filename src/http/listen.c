@@ -288,6 +288,8 @@ static void send_refusal(struct server *s, int fd, int status, const char *why,
 		 status, status_words(status), type, body.len);
 	if (id)
 		buf_addf(&all, "X-Request-Id: %s\r\n", id);
+	if (status == 503)
+		buf_adds(&all, "Retry-After: 1\r\n");
 	buf_adds(&all, "\r\n");
 	buf_add(&all, body.data, body.len);
 	(void)send(fd, buf_str(&all), all.len, MSG_NOSIGNAL | MSG_DONTWAIT);
