@@ -123,7 +123,7 @@ char *arena_strdup(struct arena *a, const char *s)
 
 char *arena_join(struct arena *a, ...)
 {
-	size_t len = 0, n;
+	size_t len = 0;
 	const char *s;
 	char *out, *p;
 	va_list ap;
@@ -135,7 +135,8 @@ char *arena_join(struct arena *a, ...)
 	p = out = arena_alloc(a, len + 1);
 	va_start(ap, a);
 	while ((s = va_arg(ap, const char *))) {
-		n = strlen(s);
+		size_t n = strlen(s);
+
 		memcpy(p, s, n);
 		p += n;
 	}

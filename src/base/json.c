@@ -345,10 +345,12 @@ static size_t plain_run(const char *s, size_t len)
 		['#' ... '['] = true,
 		[']' ... '~'] = true,
 	};
-	size_t i = 0, n;
-	uint32_t c;
+	size_t i = 0;
 
 	for (;;) {
+		uint32_t c;
+		size_t n;
+
 		while (i < len && plain[(unsigned char)s[i]])
 			i++;
 		if (i == len || (unsigned char)s[i] < 0x80)
