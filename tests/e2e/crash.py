@@ -392,12 +392,14 @@ class Watcher:
                 time.sleep(0.005)
                 continue
             try:
-                stay = PATIENCE if late else dice.uniform(0.05, 2)
+                stay = PATIENCE if late else dice.uniform(0, 0.6)
                 self.follow(sock, rest, time.monotonic() + stay, final)
             except OSError:
                 pass
             finally:
                 sock.close()
+            if not late:
+                time.sleep(dice.uniform(0, 0.05))
 
 
 def watch_main(watchers, port, token, finals, pipe):

@@ -107,6 +107,12 @@ def binary():
     return os.path.abspath(sys.argv[1])
 
 
+def is_sanitized():
+    """Whether the binary has a sanitizer in it, which takes memory and time."""
+    with open(binary(), "rb") as file:
+        return b"Sanitizer" in file.read()
+
+
 def wait_for(condition, seconds=None, every=0.01):
     """CONDITION's first true value; what it last was when the time is up."""
     until = time.monotonic() + (seconds or PATIENCE)
