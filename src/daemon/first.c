@@ -117,16 +117,18 @@ int first_start(struct store *s, struct loop *l, const char *data,
 
 void first_steps(const char *data, const char *scheme, const char *address)
 {
+	const char *muster = program_invocation_name;
+
 	if (!isatty(STDERR_FILENO))
 		return;
 	fprintf(stderr,
 		"\nMuster is running.  In another terminal:\n\n"
-		"  build/muster login --server %s://%s --token-file "
-		"%s/admin.token\n"
-		"  build/muster organization create --name acme\n"
-		"  build/muster project create --name web --organization acme\n"
-		"  build/muster project list\n\n"
+		"  %s login --server %s://%s --token-file %s/admin.token\n"
+		"  %s organization create acme\n"
+		"  %s project create web --organization acme\n"
+		"  %s project list\n\n"
 		"The API is described at %s://%s/v1/openapi.json.  "
 		"Stop with Ctrl-C.\n\n",
-		scheme, address, data, scheme, address);
+		muster, scheme, address, data, muster, muster, muster, scheme,
+		address);
 }
