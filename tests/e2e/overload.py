@@ -93,7 +93,7 @@ def pending():
     stop.set()
     for thread in threads:
         thread.join()
-    tap.ok(set(counts) <= {201, 503} and counts[201] > 50,
+    tap.ok(set(counts) <= {201, 503} and counts[201] >= 10,
            "a storm is taken as far as it goes", counts)
     slowest.sort()
     tap.ok(slowest[len(slowest) // 2] < 0.5, "reads go on meanwhile",
