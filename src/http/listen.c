@@ -291,7 +291,7 @@ static void send_refusal(struct server *s, int fd, int status, const char *why,
 	if (status == 503)
 		buf_adds(&all, "Retry-After: 1\r\n");
 	buf_adds(&all, "\r\n");
-	buf_add(&all, body.data, body.len);
+	buf_add(&all, buf_str(&body), body.len);
 	(void)send(fd, buf_str(&all), all.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	buf_release(&body);
 	buf_release(&all);
