@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-enum { RUN_MOST = 256, RUN_FIRST = 4 };
+/* Many sets have a single member: that of a name, for one. */
+enum { RUN_MOST = 256, RUN_FIRST = 1 };
 
 struct sorted_run {
 	size_t n, room;
