@@ -222,8 +222,10 @@ def media_rows():
             415)
     row("two Content-Types, the first one wrong",
         http(b"POST", ORGS, body, b"Content-Type: text/plain\r\n" + JSON), 415)
-    row("a Content-Encoding", http(b"POST", ORGS, b"\x1f\x8b\x08\x00",
-                                   JSON + b"Content-Encoding: gzip\r\n"), 400)
+    for coding in (b"gzip", b"br", b"gzip, identity", b"x" * 2000, b"\xff"):
+        row(f"Content-Encoding: {short(coding)}",
+            http(b"POST", ORGS, body, JSON + b"Content-Encoding: " + coding +
+                 b"\r\n"), 415)
 
 
 # Where a request ends.
