@@ -189,6 +189,7 @@ static int parse_body(struct call *c, struct err *err)
 static int check_body(struct call *c, struct err *err)
 {
 	const char *type = exchange_header(c->x, "Content-Type");
+	const char *coding = exchange_header(c->x, "Content-Encoding");
 	const char *const *want = c->route->consumes;
 	size_t len;
 
@@ -197,6 +198,9 @@ static int check_body(struct call *c, struct err *err)
 			       c->x->method);
 	if (!want)
 		return 0;
+	if (coding && strcasecmp(coding, "identity") != 0)
+		return err_set(err, ERR_MEDIA,
+			       "send the body as it is, not as %.60s", coding);
 	if (!type)
 		return err_set(err, ERR_MEDIA,
 			       "say what the body is: Content-Type: %s",

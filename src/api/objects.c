@@ -23,6 +23,12 @@ void handle_get(struct call *c)
 		call_fail(c, &err);
 		return;
 	}
+	if (call_arg(c, "timeoutMs") && !call_arg(c, "wait")) {
+		err_set(&err, ERR_INVALID,
+			"timeoutMs goes with wait, and there is none");
+		call_fail(c, &err);
+		return;
+	}
 	if (!store_get(s, at, c->noun->kind, c->id, &r))
 		r.object = NULL;
 	if (permit(c, VERB_READ, r.object, &err) < 0) {

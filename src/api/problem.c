@@ -118,10 +118,15 @@ void call_fail(struct call *c, const struct err *err)
 	buf_release(&body);
 }
 
+/* What the HTTP layer means by it, which knows nothing of capacity. */
 static enum err_code code_of(int status)
 {
 	if (status == 400)
 		return ERR_INVALID;
+	if (status == 408)
+		return ERR_TIMEOUT;
+	if (status == 503)
+		return ERR_UNAVAILABLE;
 	for (int i = 1; i < ERR_CODE_COUNT; i++)
 		if (statuses[i] == status)
 			return (enum err_code)i;
@@ -134,7 +139,7 @@ void api_refuse(void *ctx, int status, const char *why, struct buf *body,
 	struct err err = {0};
 
 	(void)ctx;
-	err_set(&err, status == 408 ? ERR_TIMEOUT : code_of(status), "%s", why);
+	err_set(&err, code_of(status), "%s", why);
 	problem_write(&err, status, NULL, body);
 	*ret_type = "application/problem+json";
 }

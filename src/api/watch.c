@@ -35,8 +35,11 @@ static struct watch *watch_of(struct exchange *x)
 static void add_event(struct buf *out, const char *event, const char *json,
 		      size_t len, uint64_t id)
 {
-	if (id)
-		buf_addf(out, "id: %llu\n", (unsigned long long)id);
+	if (id) {
+		buf_adds(out, "id: ");
+		buf_addi(out, (int64_t)id);
+		buf_addc(out, '\n');
+	}
 	buf_adds(out, "event: ");
 	buf_adds(out, event);
 	buf_add(out, "\ndata: ", 7);

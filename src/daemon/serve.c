@@ -11,6 +11,7 @@
 #include "daemon/first.h"
 #include "daemon/notify.h"
 #include "http/server.h"
+#include "http/tls.h"
 #include "identity/oidc.h"
 #include "identity/quota.h"
 #include "loop/loop.h"
@@ -248,6 +249,23 @@ static void finish(struct daemon *d)
 	oidc_free(d->oidc);
 	if (d->loop)
 		loop_free(d->loop);
+}
+
+int serve_check(const struct config *conf, struct err *err)
+{
+	struct tls_conf files = {conf->tls.cert, conf->tls.key,
+				 conf->tls.client_ca};
+	struct loop *l;
+	struct tls *tls = NULL;
+	int r;
+
+	if (!conf->tls.cert)
+		return 0;
+	l = loop_new();
+	r = tls_new(l, &files, &tls, err);
+	tls_free(tls);
+	loop_free(l);
+	return r;
 }
 
 int serve(const struct config *conf, struct err *err)

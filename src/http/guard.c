@@ -21,17 +21,17 @@ struct walk {
 
 static bool is_token(const char *s, size_t len)
 {
-	static const char odd[] = "!#$%&'*+-.^_`|~";
+	static const bool in_token[256] = {
+		['!'] = true,         ['#' ... '\''] = true,
+		['*' ... '+'] = true, ['-' ... '.'] = true,
+		['0' ... '9'] = true, ['A' ... 'Z'] = true,
+		['^' ... 'z'] = true, ['|'] = true,
+		['~'] = true,
+	};
 
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9'))
-			continue;
-		if (!c || !strchr(odd, c))
+	for (size_t i = 0; i < len; i++)
+		if (!in_token[(unsigned char)s[i]])
 			return false;
-	}
 	return len > 0;
 }
 

@@ -34,6 +34,7 @@ struct request {
 	char target[192];
 	struct arena arena;
 	struct buf body;
+	struct buf out; /* the reply's; a stream's, filled and not yet taken */
 	struct timer *timer;
 	void (*after)(struct exchange *x);
 	struct websocket *websocket;
@@ -42,7 +43,6 @@ struct request {
 	/* A stream's own. */
 	struct stream_source source;
 	struct list rest; /* in resting, or alone */
-	struct buf out;   /* filled and not yet taken */
 	size_t taken;     /* of out */
 	uint64_t filled;  /* when, for the pace */
 	uint64_t spoke;   /* when, for the heartbeat */

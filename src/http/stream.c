@@ -136,7 +136,7 @@ void stream_begin(struct request *r, const struct reply *head,
 	answer_send(r, (unsigned)head->status, response);
 	r->phase = PHASE_STREAM;
 	r->source = *source;
-	r->out = BUF_INIT(s->conf.max_body + STREAM_ENOUGH);
+	r->out.max = s->conf.max_body + STREAM_ENOUGH;
 	r->woken = true;
 	r->ending = s->stopping;
 	s->stats.streams++;

@@ -94,16 +94,16 @@ void cache_init(struct cache *c, const struct kind *k,
 	collect(&how, k->fields, "", 0);
 }
 
-/* "path=value" into KEY; false when it does not fit. */
-static bool make_key(char key[KEY_MOST], const char *path, const char *value)
+/* "A=B" into KEY; false when it does not fit. */
+static bool make_key(char *key, size_t room, const char *a, const char *b)
 {
-	size_t path_len = strlen(path), len = strlen(value);
+	size_t a_len = strlen(a), b_len = strlen(b);
 
-	if (path_len + len + 2 > KEY_MOST)
+	if (a_len + b_len + 2 > room)
 		return false;
-	memcpy(key, path, path_len);
-	key[path_len] = '=';
-	memcpy(key + path_len + 1, value, len + 1);
+	memcpy(key, a, a_len);
+	key[a_len] = '=';
+	memcpy(key + a_len + 1, b, b_len + 1);
 	return true;
 }
 
@@ -116,7 +116,7 @@ static void emit(const struct each *each, const char *path, const char *value)
 {
 	char key[KEY_MOST];
 
-	if (make_key(key, path, value))
+	if (make_key(key, sizeof(key), path, value))
 		each->fn(each->ctx, key);
 }
 
@@ -124,13 +124,15 @@ static void emit_tags(const struct each *each, const char *path,
 		      const struct items *tags)
 {
 	const struct field_tag *t = tags->at;
+	size_t len = strlen(path) + 1;
+	char key[KEY_MOST];
 
-	for (size_t i = 0; i < tags->n; i++) {
-		char pair[KEY_MOST];
-
-		snprintf(pair, sizeof(pair), "%s=%s", t[i].key, t[i].value);
-		emit(each, path, pair);
-	}
+	memcpy(key, path, len - 1);
+	key[len - 1] = '=';
+	for (size_t i = 0; i < tags->n; i++)
+		if (make_key(key + len, sizeof(key) - len, t[i].key,
+			     t[i].value))
+			each->fn(each->ctx, key);
 }
 
 static void emit_value(const struct each *each, const struct index_field *i,
@@ -138,8 +140,6 @@ static void emit_value(const struct each *each, const struct index_field *i,
 {
 	enum field_type type =
 		i->list == i->field ? i->field->item : i->field->type;
-	struct buf text = BUF_INIT(KEY_MOST);
-	struct field one = *i->field;
 
 	if (type == FIELD_STRING) {
 		if (*(const char *const *)at)
@@ -147,6 +147,9 @@ static void emit_value(const struct each *each, const struct index_field *i,
 	} else if (type == FIELD_TAGS) {
 		emit_tags(each, i->path, at);
 	} else {
+		struct buf text = BUF_INIT(KEY_MOST);
+		struct field one = *i->field;
+
 		one.type = type;
 		field_text(&one, at, &text);
 		if (text.len && buf_ok(&text))
@@ -435,7 +438,7 @@ const struct sorted *cache_index(const struct cache *c, const char *path,
 	char key[KEY_MOST];
 	struct bucket *b;
 
-	if (!make_key(key, path, value))
+	if (!make_key(key, sizeof(key), path, value))
 		return NULL;
 	b = map_get(&c->buckets, key);
 	return b ? &b->set : NULL;
@@ -448,7 +451,7 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 	struct seek seek = {.key = key};
 	struct each each = {compare_key, &seek};
 
-	if (!make_key(key, path, value))
+	if (!make_key(key, sizeof(key), path, value))
 		return false;
 	each_key(c, object, path, &each);
 	return seek.found;
