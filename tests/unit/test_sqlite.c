@@ -258,8 +258,8 @@ static int write_audited(struct tx *tx, void *ctx, struct err *err)
 {
 	struct shelf shelf = shelf_of(ctx, "a");
 
-	tx_audit(tx, "{\"who\":\"nobody\"}");
-	tx_audit(tx, "{\"who\":\"Ann\"}");
+	tx_audit(tx, NULL, "{\"who\":\"nobody\"}");
+	tx_audit(tx, NULL, "{\"who\":\"Ann\"}");
 	return tx_put(tx, &shelf_kind, &shelf, err);
 }
 
