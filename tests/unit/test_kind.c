@@ -118,9 +118,10 @@ static void kinds_have_every_upgrade(void)
 static void kinds_begin_with_what_all_have(void)
 {
 	for (const struct kind *const *k = kinds; *k; k++) {
-		const struct field *common = meta_fields;
+		struct field_walk w = field_walk(meta_unnamed_fields);
+		const struct field *common;
 
-		for (; common->type != FIELD_END; common++) {
+		while ((common = field_walk_next(&w, NULL))) {
 			const struct field *f = field_find(
 				(*k)->fields, common->name, NULL, NULL);
 

@@ -149,12 +149,15 @@ static void the_files_are_ours_alone(void)
 
 static void a_newer_file_is_refused(void)
 {
+	char text[40];
 	struct rig r;
 	struct err err;
 
 	fill(&r);
 	rig_close(&r);
-	sql(r.dir, "PRAGMA user_version=3");
+	snprintf(text, sizeof(text), "PRAGMA user_version=%d",
+		 SQLITE_VERSION_NOW + 1);
+	sql(r.dir, text);
 	CHECK(try_open(r.dir, &err) == ERR_UNSUPPORTED);
 	CHECK(strstr(err.msg, "newer") != NULL);
 	sql(r.dir, "PRAGMA user_version=-1");
@@ -162,7 +165,9 @@ static void a_newer_file_is_refused(void)
 	CHECK(strstr(err.msg, "damaged") != NULL);
 	sql(r.dir, "PRAGMA user_version=0");
 	CHECK(try_open(r.dir, &err) == ERR_INTERNAL);
-	sql(r.dir, "PRAGMA user_version=2");
+	snprintf(text, sizeof(text), "PRAGMA user_version=%d",
+		 SQLITE_VERSION_NOW);
+	sql(r.dir, text);
 	CHECK(try_open(r.dir, &err) == ERR_NONE);
 	rig_release(&r);
 }
