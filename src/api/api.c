@@ -218,17 +218,13 @@ static int check_body(struct call *c, struct err *err)
 /* Who is calling; 1: that is not known yet. */
 static int identify(struct call *c, struct err *err)
 {
-	const char *as = exchange_header(c->x, "Muster-Act-As");
 	struct credentials brought = {
 		.header = exchange_header(c->x, "Authorization"),
 		.tls_subject = c->x->tls_subject,
+		.act_as = exchange_header(c->x, "Muster-Act-As"),
 	};
-	int rc = access_check(c->api->access, &brought, &c->who, err);
 
-	if (rc || !as)
-		return rc;
-	return access_impersonate(c->api->access, c->who, as, c->x->arena,
-				  &c->who, err);
+	return access_check(c->api->access, &brought, &c->who, err);
 }
 
 int call_renew(struct call *c, struct err *err)

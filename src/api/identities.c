@@ -52,8 +52,18 @@ static int check_role(struct call *c, const struct group *g,
 	return 0;
 }
 
-static int check_group(struct call *c, struct tx *tx, const struct group *g,
-		       struct err *err)
+static bool has_role(const struct group *g, const char *id)
+{
+	const char *const *ids = g ? g->role_ids.at : NULL;
+
+	for (size_t i = 0; g && i < g->role_ids.n; i++)
+		if (strcmp(ids[i], id) == 0)
+			return true;
+	return false;
+}
+
+static int check_group(struct call *c, struct tx *tx, const struct group *old,
+		       const struct group *g, struct err *err)
 {
 	const char *const *ids = g->role_ids.at;
 
@@ -63,8 +73,11 @@ static int check_group(struct call *c, struct tx *tx, const struct group *g,
 	for (size_t i = 0; i < g->role_ids.n; i++) {
 		const struct role *role = tx_get(tx, &role_kind, ids[i]);
 
-		/* The reference itself is checked when it is written. */
-		if (role && permit_sees(c, &role_kind, role) &&
+		/* A new one that the caller does not see is not there: the
+		 * reference is checked when it is written. */
+		if (role &&
+		    (has_role(old, ids[i]) ||
+		     permit_sees(c, &role_kind, role)) &&
 		    check_role(c, g, role, err) < 0)
 			return -1;
 	}
@@ -73,14 +86,13 @@ static int check_group(struct call *c, struct tx *tx, const struct group *g,
 
 int group_create(struct call *c, struct tx *tx, void *object, struct err *err)
 {
-	return check_group(c, tx, object, err);
+	return check_group(c, tx, NULL, object, err);
 }
 
 int group_update(struct call *c, struct tx *tx, const void *old, void *object,
 		 struct err *err)
 {
-	(void)old;
-	return check_group(c, tx, object, err);
+	return check_group(c, tx, old, object, err);
 }
 
 static int check_words(struct call *c, const struct items *words,
@@ -147,23 +159,75 @@ int role_remove(struct call *c, struct tx *tx, const void *old, struct err *err)
 	return check_not_built_in(old, err);
 }
 
-/* Whoever has a token may do what its owner may: its maker must be the owner,
- * or hold all of that. */
-static int check_may_be(struct call *c, const char *owner, struct err *err)
+/* P is the user or service account ID, or holds all that WHAT, its rights,
+ * are; and so is whom it acts for. */
+static bool may_be(const struct principal *p, const char *id,
+		   const struct principal *what)
 {
-	struct principal p = {0};
+	if (p->as && !may_be(p->as, id, what))
+		return false;
+	if (access_is(p, id))
+		return true;
+	for (size_t i = 0; i < what->n; i++) {
+		const struct grant *g = &what->grants[i];
 
-	if (access_is(c->who, owner))
-		return 0;
-	access_grants(c->api->conf.store, owner, c->x->arena, &p);
-	for (size_t i = 0; i < p.n; i++) {
-		const struct grant *g = &p.grants[i];
-
-		if (!access_holds(c->who, &g->rights,
+		if (!access_holds(p, &g->rights,
 				  (struct owner){g->organization, g->project}))
-			return cannot_grant("the token's owner", err);
+			return false;
 	}
-	return 0;
+	return true;
+}
+
+/* Who can speak for another may do what the other may: it must be the other, or
+ * hold all of that. */
+static int check_may_be(struct call *c, const char *id, const char *what,
+			struct err *err)
+{
+	struct principal other = {0};
+	struct arena arena;
+	bool may;
+
+	arena_init(&arena, (size_t)1 << 30);
+	access_grants(c->api->conf.store, id, &arena, &other);
+	may = may_be(c->who, id, &other);
+	arena_release(&arena);
+	return may ? 0 : cannot_grant(what, err);
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* All organizations share their names: that one is taken would tell of the
+ * others. */
+int organization_update(struct call *c, struct tx *tx, const void *old,
+			void *object, struct err *err)
+{
+	const struct meta *was = old, *is = object;
+
+	(void)tx;
+	if (same(was->name, is->name) ||
+	    access_may(c->who, permission_noun("organizations"), VERB_CREATE,
+		       (struct owner){0}))
+		return 0;
+	return err_at(err, ERR_FORBIDDEN, "/name",
+		      "the names of organizations are the platform's to "
+		      "change");
+}
+
+/* Who a person is decides who may do what the user may. */
+int user_update(struct call *c, struct tx *tx, const void *old, void *object,
+		struct err *err)
+{
+	const struct user *was = old, *is = object;
+
+	(void)tx;
+	if (same(was->email, is->email) && same(was->issuer, is->issuer) &&
+	    same(was->subject, is->subject) &&
+	    (was->state == is->state || is->state != USER_ACTIVE))
+		return 0;
+	return check_may_be(c, was->meta.id, "the user", err);
 }
 
 static void new_secret(struct call *c, struct token *t)
@@ -200,7 +264,7 @@ int token_create(struct call *c, struct tx *tx, void *object, struct err *err)
 	if (t->expires_at && t->expires_at <= tx_time(tx))
 		return err_at(err, ERR_INVALID, "/expiresAt",
 			      "must be a time to come");
-	if (check_may_be(c, owner, err) < 0)
+	if (check_may_be(c, owner, "the token's owner", err) < 0)
 		return -1;
 	new_secret(c, t);
 	return 0;
@@ -216,12 +280,13 @@ static int rotate(struct tx *tx, void *ctx, struct err *err)
 		return -1;
 	*t = *old;
 	if (check_may_be(c, t->user_id ? t->user_id : t->service_account_id,
-			 err) < 0)
+			 "the token's owner", err) < 0)
 		return -1;
 	new_secret(c, t);
 	t->meta.updated_at = tx_time(tx);
 	t->meta.updated_by = c->who->name;
 	call_audit(c, tx, "rotate", c->id);
+	tx_event(tx, &token_kind, c->id, "rotated", "by %s", c->who->name);
 	return tx_put(tx, &token_kind, t, err);
 }
 

@@ -3,6 +3,10 @@
 
 #include "api/call.h"
 
+int organization_update(struct call *c, struct tx *tx, const void *old,
+			void *object, struct err *err);
+int user_update(struct call *c, struct tx *tx, const void *old, void *object,
+		struct err *err);
 int group_create(struct call *c, struct tx *tx, void *object, struct err *err);
 int group_update(struct call *c, struct tx *tx, const void *old, void *object,
 		 struct err *err);

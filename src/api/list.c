@@ -6,6 +6,7 @@
 #include "api/permit.h"
 #include "api/routes.h"
 #include "base/sorted.h"
+#include "model/event.h"
 
 #define LIMIT_MOST     1000
 #define LIMIT_FALLBACK 100
@@ -190,44 +191,103 @@ static void make_room(const struct scan *scan, const struct page *p, size_t len,
 	buf_reserve(out, bytes < ROOM_MOST ? bytes : ROOM_MOST);
 }
 
+static bool wanted(struct call *c, const struct page *p, const struct record *r)
+{
+	return filters_match(&p->filters, r->object) &&
+	       permit_sees(c, c->noun->kind, r->object);
+}
+
+/* Where to go on when a page has looked at enough: between LAST, the last that
+ * it looked at, and NEXT.  Neither may be the caller's to know: it is told no
+ * more of NEXT than tells the two apart. */
+static const char *between(struct call *c, const char *last, const char *next)
+{
+	size_t same = 0;
+
+	while (last[same] && last[same] == next[same])
+		same++;
+	return arena_memdup(c->x->arena, next, same + 1);
+}
+
+/* Up to the limit, and one more to know that there is one; the place to go on
+ * from, or NULL at the end. */
+static const char *write_items(struct call *c, const struct page *p,
+			       struct scan *scan, struct buf *out)
+{
+	const char *shown = NULL, *looked = NULL;
+	size_t effort = 0, n = 0;
+	struct record r;
+
+	while (scan_next(scan, &r, &effort)) {
+		if (looked && effort > EFFORT_MOST)
+			return between(c, looked, r.id);
+		looked = r.id;
+		if (!wanted(c, p, &r))
+			continue;
+		if (n == p->limit)
+			return shown;
+		if (n++)
+			buf_addc(out, ',');
+		else
+			make_room(scan, p, r.len, out);
+		buf_add(out, r.json, r.len);
+		shown = r.id;
+	}
+	return NULL;
+}
+
 static void write_page(struct call *c, struct page *p, struct buf *out)
 {
 	struct scan scan =
 		store_scan(c->api->conf.store, p->at, c->noun->kind, p->after);
-	size_t effort = 0, n = 0;
-	struct record r;
-	bool more = false;
+	const char *next;
 
 	narrow(c, &scan, &p->filters, p->after);
 	buf_adds(out, "{\"items\":[");
-	r.id = NULL;
-	while (!more && scan_next(&scan, &r, &effort)) {
-		if (filters_match(&p->filters, r.object) &&
-		    permit_sees(c, c->noun->kind, r.object)) {
-			if (n++)
-				buf_addc(out, ',');
-			else
-				make_room(&scan, p, r.len, out);
-			buf_add(out, r.json, r.len);
-		}
-		more = n == p->limit || effort > EFFORT_MOST;
-	}
+	next = write_items(c, p, &scan, out);
 	buf_addc(out, ']');
-	/* A full page may have been the last: look, so that `next` is only
-	 * given when there is something to look at. */
-	if (more) {
-		const char *last = r.id;
-
-		if (scan_next(&scan, &r, &effort))
-			buf_addf(out, ",\"next\":\"%llu-%s\"",
-				 (unsigned long long)p->at, last);
-	}
+	if (next)
+		buf_addf(out, ",\"next\":\"%llu-%s\"",
+			 (unsigned long long)p->at, next);
 	buf_addf(out, ",\"revision\":%llu}", (unsigned long long)p->at);
+}
+
+static void reply_page(struct call *c, const struct page *p)
+{
+	struct buf out = BUF_INIT((size_t)1 << 30);
+
+	write_page(c, p, &out);
+	call_reply(c, 200, out.data, out.len, 0);
+	buf_release(&out);
+}
+
+/* The events of one object: a list of another noun, with one more filter. */
+void handle_events(struct call *c)
+{
+	struct err err = {0};
+	struct record r;
+	struct page p;
+	struct filter *f;
+
+	if (!store_get(c->api->conf.store, 0, c->noun->kind, c->id, &r))
+		r.object = NULL;
+	if (permit(c, VERB_READ, r.object, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	c->noun = noun_find(event_kind.plural);
+	if (read_page(c, &p, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	f = &p.filters.list[p.filters.n++];
+	f->field = filter_field(&event_kind, "objectId", &f->path);
+	f->value = c->id;
+	reply_page(c, &p);
 }
 
 void handle_list(struct call *c)
 {
-	struct buf out = BUF_INIT((size_t)1 << 30);
 	struct err err = {0};
 	struct page p;
 
@@ -243,7 +303,5 @@ void handle_list(struct call *c)
 		call_fail(c, &err);
 		return;
 	}
-	write_page(c, &p, &out);
-	call_reply(c, 200, out.data, out.len, 0);
-	buf_release(&out);
+	reply_page(c, &p);
 }

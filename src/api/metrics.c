@@ -138,7 +138,7 @@ static void add_who(struct buf *b, const struct principal *p)
 
 void handle_whoami(struct call *c)
 {
-	struct buf b = BUF_INIT((size_t)1 << 20);
+	struct buf b = BUF_INIT((size_t)1 << 30);
 
 	add_who(&b, c->who);
 	call_reply(c, 200, b.data, b.len, 0);

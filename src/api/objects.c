@@ -93,6 +93,11 @@ static int replay(struct call *c, struct tx *tx, bool *ret_found,
 		return err_set(err, ERR_CONFLICT,
 			       "the Idempotency-Key was used for another "
 			       "request");
+	/* Another token of the same caller, or it acting for somebody, may not
+	 * be permitted what it was. */
+	if (!permit_sees(c, c->noun->kind, r.object) &&
+	    permit_create(c, r.object, err) < 0)
+		return -1;
 	c->replayed = true;
 	c->revision = r.revision;
 	memcpy(c->new_id, r.id, sizeof(c->new_id) - 1);
@@ -347,6 +352,9 @@ static int begin_delete(struct call *c, struct tx *tx, const struct meta *old,
 	memcpy(dying, old, c->noun->kind->size);
 	dying->deleted_at = dying->updated_at = tx_time(tx);
 	dying->updated_by = c->who->name;
+	tx_event(tx, c->noun->kind, old->id, "deleting",
+		 "%s asked for it to be deleted, with all that is its",
+		 c->who->name);
 	return tx_put(tx, c->noun->kind, dying, err);
 }
 

@@ -386,7 +386,7 @@ static void add_paths_of(struct buf *out, const struct kind *k)
 	const char *last = "";
 
 	for (const struct route *r = routes; r->method; r++) {
-		if (!strstr(r->path, "{noun}") != !k)
+		if (!strstr(r->path, "{noun}") != !k || (k && !route_has(r, k)))
 			continue;
 		if (strcmp(last, r->path) != 0) {
 			buf_adds(out, *last ? "},\"" : "\"");

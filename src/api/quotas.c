@@ -5,8 +5,14 @@
 #include "api/permit.h"
 #include "api/routes.h"
 #include "identity/quota.h"
-#include "model/project.h"
 #include "store/tx.h"
+
+int quotakind_update(struct call *c, struct tx *tx, const void *old,
+		     void *object, struct err *err)
+{
+	(void)old;
+	return quota_check_default(c->api->conf.sums, tx, object, err);
+}
 
 int quotakind_remove(struct call *c, struct tx *tx, const void *old,
 		     struct err *err)
@@ -28,6 +34,10 @@ int quota_create(struct call *c, struct tx *tx, void *object, struct err *err)
 {
 	struct quota *q = object;
 
+	/* Before anything is said of a project, it must be the caller's to
+	 * see. */
+	if (tx_check_references(tx, &quota_kind, q, err) < 0)
+		return -1;
 	quota_id(q->project_id ? q->project_id : q->organization_id, c->new_id);
 	if (tx_get(tx, &quota_kind, c->new_id))
 		return err_set(err, ERR_CONFLICT,
@@ -47,32 +57,20 @@ int quota_remove(struct call *c, struct tx *tx, const void *old,
 	return quota_check_limits(c->api->conf.sums, tx, old, NULL, err);
 }
 
-static int check_owner(struct tx *tx, const struct allocation *a,
-		       struct err *err)
-{
-	const struct project *p =
-		a->project_id ? tx_get(tx, &project_kind, a->project_id) : NULL;
-
-	if (p && strcmp(p->organization_id, a->organization_id) != 0)
-		return err_at(err, ERR_INVALID, "/projectId",
-			      "there is no project %s in the organization",
-			      a->project_id);
-	return 0;
-}
-
-/* An object has one allocation: its id follows from the object's. */
+/* An object has one allocation: its id follows from the object's, and from its
+ * organization's, so that what others have is not told. */
 int allocation_create(struct call *c, struct tx *tx, void *object,
 		      struct err *err)
 {
 	struct allocation *a = object;
 
-	quota_allocation_id(a->object_id, c->new_id);
+	if (tx_check_references(tx, &allocation_kind, a, err) < 0)
+		return -1;
+	quota_allocation_id(a->organization_id, a->object_id, c->new_id);
 	if (tx_get(tx, &allocation_kind, c->new_id))
 		return err_set(err, ERR_CONFLICT,
 			       "the object has an allocation already: %s",
 			       c->new_id);
-	if (check_owner(tx, a, err) < 0)
-		return -1;
 	return quota_charge(c->api->conf.sums, tx, a, err);
 }
 
@@ -94,10 +92,10 @@ static void add_use(struct call *c, const struct quotakind *k, struct owner o,
 					o.project, name);
 	int64_t used = use.committed + use.reserved;
 
-	buf_addf(out,
-		 "%s{\"kind\":\"%s\",\"unit\":\"%s\",\"committed\":%lld,"
-		 "\"reserved\":%lld,\"used\":%lld",
-		 out->data[out->len - 1] == '[' ? "" : ",", name, k->unit,
+	buf_addf(out, "%s{\"kind\":\"%s\",\"unit\":",
+		 out->data[out->len - 1] == '[' ? "" : ",", name);
+	json_add_string(out, k->unit, strlen(k->unit));
+	buf_addf(out, ",\"committed\":%lld,\"reserved\":%lld,\"used\":%lld",
 		 (long long)use.committed, (long long)use.reserved,
 		 (long long)used);
 	if (limit != FIELD_NONE)

@@ -3,6 +3,8 @@
 
 #include "api/call.h"
 
+int quotakind_update(struct call *c, struct tx *tx, const void *old,
+		     void *object, struct err *err);
 int quotakind_remove(struct call *c, struct tx *tx, const void *old,
 		     struct err *err);
 int quota_create(struct call *c, struct tx *tx, void *object, struct err *err);

@@ -5,6 +5,7 @@
 #include "api/audit.h"
 #include "api/identities.h"
 #include "api/quotas.h"
+#include "model/event.h"
 #include "model/group.h"
 #include "model/organization.h"
 #include "model/project.h"
@@ -57,6 +58,8 @@ const struct route routes[] = {
 	      ROUTE_FILTERS),
 	ROUTE("POST", "/v1/{noun}", NEED_CREATE, change_words, json, "Create.",
 	      handle_create, 0),
+	ROUTE("GET", "/v1/{noun}/{id}/events", NEED_READ, list_words, NULL,
+	      "What happened to it.", handle_events, 0),
 	ROUTE("GET", "/v1/{noun}/{id}", NEED_READ, get_words, NULL,
 	      "Read; with wait, once it has come to that.", handle_get, 0),
 	ROUTE("PUT", "/v1/{noun}/{id}", NEED_UPDATE, change_words, json,
@@ -69,9 +72,11 @@ const struct route routes[] = {
 };
 
 const struct noun nouns[] = {
-	{.kind = &organization_kind, .cascades = true},
+	{.kind = &organization_kind,
+	 .cascades = true,
+	 .update = organization_update},
 	{.kind = &project_kind, .cascades = true},
-	{.kind = &user_kind},
+	{.kind = &user_kind, .update = user_update},
 	{.kind = &serviceaccount_kind},
 	{.kind = &role_kind,
 	 .create = role_create,
@@ -79,7 +84,9 @@ const struct noun nouns[] = {
 	 .remove = role_remove},
 	{.kind = &group_kind, .create = group_create, .update = group_update},
 	{.kind = &token_kind, .create = token_create, .permits = true},
-	{.kind = &quotakind_kind, .remove = quotakind_remove},
+	{.kind = &quotakind_kind,
+	 .update = quotakind_update,
+	 .remove = quotakind_remove},
 	{.kind = &quota_kind,
 	 .create = quota_create,
 	 .update = quota_update,
@@ -87,11 +94,12 @@ const struct noun nouns[] = {
 	{.kind = &allocation_kind,
 	 .create = allocation_create,
 	 .update = allocation_update},
+	{.kind = &event_kind},
 };
 
 const size_t n_nouns = COUNT_OF(nouns);
 
-static const struct noun *noun_find(const char *plural)
+const struct noun *noun_find(const char *plural)
 {
 	for (size_t i = 0; i < n_nouns; i++)
 		if (strcmp(nouns[i].kind->plural, plural) == 0)
@@ -147,13 +155,19 @@ static void allow_add(struct buf *allow, const char *method)
 		buf_adds(allow, ", HEAD");
 }
 
+bool route_has(const struct route *r, const struct kind *k)
+{
+	return !k->read_only || strcmp(r->method, "GET") == 0;
+}
+
 int route_find(struct call *c, const char *method, struct buf *allow,
 	       struct err *err)
 {
 	if (strcmp(method, "HEAD") == 0)
 		method = "GET";
 	for (const struct route *r = routes; r->method; r++) {
-		if (!path_fits(c, r->path))
+		if (!path_fits(c, r->path) ||
+		    (c->noun && !route_has(r, c->noun->kind)))
 			continue;
 		if (strcmp(r->method, method) == 0) {
 			c->route = r;

@@ -69,8 +69,15 @@ extern const size_t n_nouns;
 int route_find(struct call *c, const char *method, struct buf *allow,
 	       struct err *err);
 
+/* By "projects"; NULL when there is none. */
+const struct noun *noun_find(const char *plural);
+
+/* Objects of K take R: what is read-only is only read. */
+bool route_has(const struct route *r, const struct kind *k);
+
 /* The handlers. */
 void handle_list(struct call *c);
+void handle_events(struct call *c);
 void handle_watch(struct call *c);
 void handle_wait(struct call *c, const struct record *now);
 void handle_get(struct call *c);

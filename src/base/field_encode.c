@@ -2,11 +2,20 @@
 
 #include "base/clock.h"
 #include "base/field_ops.h"
+#include "base/field_seal.h"
 
-static void encode_object(const struct field *fields, const void *object,
-			  enum field_view view, struct buf *out);
-static void encode_value(const struct field *f, const void *at,
-			 enum field_view view, struct buf *out);
+/* What is left out, and what is done to secrets on the way. */
+struct encoding {
+	enum field_view view;
+	const struct field_seal *seal; /* NULL: nothing */
+	char path[FIELD_PATH_MOST];    /* of the object, kept for sealing */
+	size_t path_len;
+};
+
+static void encode_object(struct encoding *e, const struct field *fields,
+			  const void *object, struct buf *out);
+static void encode_value(struct encoding *e, const struct field *f,
+			 const void *at, struct buf *out);
 
 static void encode_tags(const struct items *tags, struct buf *out)
 {
@@ -23,19 +32,23 @@ static void encode_tags(const struct items *tags, struct buf *out)
 	buf_addc(out, '}');
 }
 
-static void encode_list(const struct field *f, const struct items *items,
-			enum field_view view, struct buf *out)
+static void encode_list(struct encoding *e, const struct field *f,
+			const struct items *items, struct buf *out)
 {
 	struct field item = *f;
+	size_t len = e->path_len;
 
 	item.type = f->item;
 	buf_addc(out, '[');
 	for (size_t i = 0; i < items->n; i++) {
 		if (i)
 			buf_addc(out, ',');
-		encode_value(&item, (const char *)items->at + i * f->size, view,
+		if (e->seal)
+			e->path_len = field_path_index(e->path, len, i);
+		encode_value(e, &item, (const char *)items->at + i * f->size,
 			     out);
 	}
+	e->path_len = len;
 	buf_addc(out, ']');
 }
 
@@ -49,8 +62,8 @@ static void encode_time(int64_t wall_ms, struct buf *out)
 	buf_add(out, text, CLOCK_TEXT_LEN + 2);
 }
 
-static void encode_value(const struct field *f, const void *at,
-			 enum field_view view, struct buf *out)
+static void encode_value(struct encoding *e, const struct field *f,
+			 const void *at, struct buf *out)
 {
 	const char *text;
 
@@ -79,10 +92,10 @@ static void encode_value(const struct field *f, const void *at,
 		encode_tags(at, out);
 		break;
 	case FIELD_LIST:
-		encode_list(f, at, view, out);
+		encode_list(e, f, at, out);
 		break;
 	case FIELD_OBJECT:
-		encode_object(f->fields, at, view, out);
+		encode_object(e, f->fields, at, out);
 		break;
 	case FIELD_INCLUDE:
 	case FIELD_END:
@@ -100,8 +113,46 @@ static bool is_written(const struct field *f, const void *at,
 	return !field_absent(f, at);
 }
 
-static void encode_object(const struct field *fields, const void *object,
-			  enum field_view view, struct buf *out)
+/* The text of a secret is in OUT only once it is sealed. */
+static void encode_sealed(struct encoding *e, const struct field *f,
+			  const void *at, struct buf *out)
+{
+	const struct field_seal *seal = e->seal;
+	struct buf plain = BUF_INIT(out->max);
+
+	e->seal = NULL;
+	encode_value(e, f, at, &plain);
+	e->seal = seal;
+	buf_addc(out, '"');
+	if (buf_ok(&plain))
+		seal->fn(seal->ctx, e->path, buf_str(&plain), plain.len, out);
+	else
+		out->full = true;
+	buf_addc(out, '"');
+	if (plain.data)
+		explicit_bzero(plain.data, plain.room);
+	buf_release(&plain);
+}
+
+static void encode_member(struct encoding *e, const struct field *f,
+			  const void *at, struct buf *out)
+{
+	size_t len = e->path_len;
+
+	if (!e->seal) {
+		encode_value(e, f, at, out);
+		return;
+	}
+	e->path_len = field_path_add(e->path, len, f->name);
+	if (f->flags & FIELD_SECRET)
+		encode_sealed(e, f, at, out);
+	else
+		encode_value(e, f, at, out);
+	e->path_len = len;
+}
+
+static void encode_object(struct encoding *e, const struct field *fields,
+			  const void *object, struct buf *out)
 {
 	struct field_walk w = field_walk(fields);
 	const struct field *f;
@@ -111,14 +162,14 @@ static void encode_object(const struct field *fields, const void *object,
 	while ((f = field_walk_next(&w, &offset))) {
 		const void *at = (const char *)object + offset;
 
-		if (!is_written(f, at, view))
+		if (!is_written(f, at, e->view))
 			continue;
 		buf_addc(out, before);
 		before = ',';
 		buf_addc(out, '"');
 		buf_adds(out, f->name);
 		buf_add(out, "\":", 2);
-		encode_value(f, at, view, out);
+		encode_member(e, f, at, out);
 	}
 	if (before == '{')
 		buf_addc(out, '{');
@@ -128,7 +179,20 @@ static void encode_object(const struct field *fields, const void *object,
 void field_encode(const struct field *fields, const void *object,
 		  enum field_view view, struct buf *out)
 {
-	encode_object(fields, object, view, out);
+	struct encoding e;
+
+	e.view = view;
+	e.seal = NULL;
+	e.path_len = 0;
+	encode_object(&e, fields, object, out);
+}
+
+void field_encode_sealed(const struct field *fields, const void *object,
+			 const struct field_seal *seal, struct buf *out)
+{
+	struct encoding e = {.view = FIELD_FULL, .seal = seal};
+
+	encode_object(&e, fields, object, out);
 }
 
 void field_text(const struct field *f, const void *at, struct buf *out)
@@ -158,7 +222,8 @@ void field_text(const struct field *f, const void *at, struct buf *out)
 	case FIELD_TAGS:
 	case FIELD_LIST:
 	case FIELD_OBJECT:
-		encode_value(f, at, FIELD_PUBLIC, out);
+		encode_value(&(struct encoding){.view = FIELD_PUBLIC}, f, at,
+			     out);
 		break;
 	case FIELD_INCLUDE:
 	case FIELD_END:

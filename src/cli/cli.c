@@ -45,6 +45,9 @@ const struct command_option cli_options[] = {
 		"file (MUSTER_CA_FILE)."},
 	{"context", .argument = "NAME",
 	 .doc = "Use this context of the settings (MUSTER_CONTEXT)."},
+	{"as", .argument = "ID",
+	 .doc = "Act for the user or service account with this id, as far as "
+		"both may."},
 	{"output", 'o', .argument = "FORMAT",
 	 .doc = "How to print: table, wide, json, yaml or name.",
 	 .choices = output_words},
@@ -198,6 +201,9 @@ int cli_take(struct cli *c, const struct args *args, struct failure *p)
 		if (value)
 			*to = value;
 	}
+	value = args_value(args, "as");
+	if (value)
+		c->act_as = value;
 	value = args_value(args, "output");
 	if (value)
 		c->output = output_of(value);

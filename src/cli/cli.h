@@ -46,6 +46,7 @@ struct cli {
 	/* The options that every command takes. */
 	struct context given; /* NULL where nothing was given */
 	enum output output;
+	const char *act_as; /* whom to act for, or NULL */
 	bool quiet;
 	uint64_t timeout_ms; /* 0: none was given */
 

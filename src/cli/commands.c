@@ -7,6 +7,20 @@ static const struct command_example login_examples[] = {
 	 "muster login --token-file ./var/admin.token"},
 	{"To another one, typing the token; it is kept as context 'prod':",
 	 "muster login https://muster.example.org --context prod"},
+	{"At an OpenID issuer, agreeing in a browser on any machine:",
+	 "muster login https://muster.example.org --issuer corp"},
+	{0},
+};
+
+static const struct command_example logout_examples[] = {
+	{"Forget the token of the context in use:", "muster logout"},
+	{0},
+};
+
+static const struct command_example whoami_examples[] = {
+	{"Who you are, and what you may do where:", "muster whoami"},
+	{"What somebody else may do, as far as you may act for them:",
+	 "muster whoami --as 0190c1b4-6a3e-7c52-9d0f-3b1a5e8f2c47"},
 	{0},
 };
 
@@ -49,8 +63,19 @@ const struct command cli_commands[] = {
 	 "Asks the server whether the token is good, and then keeps both as a "
 	 "context in ~/.config/muster/config.yaml (mode 0600), which is used "
 	 "from then on.  The token comes from --token-file, --token or "
-	 "MUSTER_TOKEN; else it is asked for.",
+	 "MUSTER_TOKEN; else it is asked for.\n\n"
+	 "With --issuer you sign in at an OpenID issuer that the server is "
+	 "configured with: by a code that you enter on any machine's browser, "
+	 "or with --browser by one on this machine.  What it gives is kept in "
+	 "the context, and renewed before it expires.",
 	 login_examples, login_options, .run = session_login},
+	{"logout", "Sign out: forget the token", "",
+	 "The context stays, without a token.  An issuer that gave it is told "
+	 "to let go of the session; a token that the server made stays good "
+	 "until it is deleted there.",
+	 logout_examples, .run = session_logout},
+	{"whoami", "Say who you are, and what you may do where", "",
+	 "As the server sees it.", whoami_examples, .run = session_whoami},
 	{"context", "Choose among the servers you have signed in to", NULL,
 	 "A context is a server with its token.  The one in use is what "
 	 "commands talk to, unless --context, --server or the environment say "

@@ -117,15 +117,34 @@ static const struct command_example watch_examples[] = {
 	{0},
 };
 
+#define LIST_VERB                                                              \
+	{                                                                      \
+		"list", "List {nouns}", "",                                    \
+			"Prints every one that you may see, or those that "    \
+			"the flags let through.",                              \
+			list_examples, list_options,                           \
+			.fields = COMMAND_FILTERS, .run = noun_list            \
+	}
+#define GET_VERB                                                               \
+	{                                                                      \
+		"get", "Show a {noun}", "NAME-OR-ID...",                       \
+			"Prints every field of one or several.", get_examples, \
+			.fields = COMMAND_NARROW, .run = noun_get              \
+	}
+#define WATCH_VERB                                                             \
+	{                                                                      \
+		"watch", "Show changes of {nouns} as they happen",             \
+			"[NAME-OR-ID]",                                        \
+			"Prints those that are there, then a line for each "   \
+			"change, until interrupted.  A lost connection is "    \
+			"made again, and nothing is missed.",                  \
+			watch_examples, .fields = COMMAND_FILTERS,             \
+					.run = noun_watch                      \
+	}
+
 const struct command noun_verbs[] = {
-	{"list", "List {nouns}", "",
-	 "Prints every one that you may see, or those that the flags let "
-	 "through.",
-	 list_examples, list_options, .fields = COMMAND_FILTERS,
-	 .run = noun_list},
-	{"get", "Show a {noun}", "NAME-OR-ID...",
-	 "Prints every field of one or several.", get_examples,
-	 .fields = COMMAND_NARROW, .run = noun_get},
+	LIST_VERB,
+	GET_VERB,
 	{"create", "Create a {noun}", "[NAME]",
 	 "The document is made from the flags, from a file, or from a file "
 	 "with flags over it.  It is sent with a key of its own, so that one "
@@ -142,11 +161,14 @@ const struct command noun_verbs[] = {
 	 "Asks first on a terminal.  All are tried, even if one fails.",
 	 delete_examples, delete_options, .fields = COMMAND_NARROW,
 	 .run = noun_delete},
-	{"watch", "Show changes of {nouns} as they happen", "[NAME-OR-ID]",
-	 "Prints those that are there, then a line for each change, until "
-	 "interrupted.  A lost connection is made again, and nothing is "
-	 "missed.",
-	 watch_examples, .fields = COMMAND_FILTERS, .run = noun_watch},
+	WATCH_VERB,
+	{0},
+};
+
+const struct command noun_reading_verbs[] = {
+	LIST_VERB,
+	GET_VERB,
+	WATCH_VERB,
 	{0},
 };
 

@@ -10,6 +10,9 @@
 
 extern const struct command noun_verbs[];
 
+/* Those that change nothing, for what the server alone writes. */
+extern const struct command noun_reading_verbs[];
+
 /* A verb under way: what was typed, and how its noun's flags read it. */
 struct verb {
 	struct cli *cli;

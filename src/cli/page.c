@@ -16,7 +16,7 @@ static struct page noun_page(struct cli *c, const struct kind *k)
 		.name = k->name,
 		.summary = k->doc,
 		.help = k->doc,
-		.children = noun_verbs,
+		.children = k->read_only ? noun_reading_verbs : noun_verbs,
 	};
 	return (struct page){k->name, command, k};
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/uuid.h"
+#include "cli/oauth.h"
 #include "http/client.h"
 #include "http/uri.h"
 
@@ -26,7 +27,7 @@ static int connect_client(struct cli *c, struct client **ret, struct failure *p)
 
 	if (*ret)
 		return 0;
-	if (cli_target(c, p) < 0)
+	if (cli_target(c, p) < 0 || oauth_renew(c, p) < 0)
 		return -1;
 	conf = (struct client_conf){
 		.server = c->target.server,
@@ -36,6 +37,7 @@ static int connect_client(struct cli *c, struct client **ret, struct failure *p)
 				      ? (unsigned)c->timeout_ms
 				      : CALL_MS,
 		.agent = "muster/" MUSTER_VERSION,
+		.act_as = c->act_as,
 	};
 	return client_new(&conf, ret, &p->err);
 }

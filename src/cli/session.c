@@ -10,14 +10,21 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/oauth.h"
 #include "cli/output.h"
 #include "cli/request.h"
 #include "cli/text.h"
+#include "http/client.h"
 #include "model/kind.h"
 
 const struct command_option login_options[] = {
 	{"token-file", .argument = "FILE",
 	 .doc = "Read the token from a file, '-' for standard input."},
+	{"issuer", .argument = "NAME",
+	 .doc = "Sign in at this OpenID issuer of the server's."},
+	{"browser",
+	 .doc = "With --issuer: by a browser on this machine, rather than by "
+		"entering a code on any."},
 	{0},
 };
 
@@ -179,13 +186,51 @@ static int settle_login(struct cli *c, const struct args *args,
 		c->given.server = args->words[0];
 	if (name && !settings_find(&s, name))
 		c->given.name = NULL;
-	if (find_token(c, args, &c->given.token, p) < 0 || cli_target(c, p) < 0)
+	if (!args_has(args, "issuer") &&
+	    find_token(c, args, &c->given.token, p) < 0)
 		return -1;
+	if (cli_target(c, p) < 0)
+		return -1;
+	/* Nothing is left of who one was. */
+	c->target = (struct context){.server = c->target.server,
+				     .ca_file = c->target.ca_file,
+				     .token = c->given.token};
 	c->target.server = full_address(c, c->target.server);
 	if (!name && s.current && settings_find(&s, s.current) &&
 	    strcmp(settings_find(&s, s.current)->server, c->target.server) == 0)
 		name = s.current;
 	*ret_name = name ? name : "default";
+	return 0;
+}
+
+static int login_at(struct cli *c, const char *name, bool browser,
+		    struct failure *p)
+{
+	struct oauth_issuer issuer;
+	struct oauth_places at;
+	int rc;
+
+	c->target.token = NULL;
+	if (oauth_find(c, name, &issuer, p) < 0 ||
+	    oauth_discover(c, issuer.issuer, &at, p) < 0)
+		return -1;
+	rc = browser ? oauth_browser(c, &issuer, &at, p)
+		     : oauth_device(c, &issuer, &at, p);
+	/* What comes next is said as who one is now. */
+	client_free(c->client);
+	c->client = NULL;
+	return rc;
+}
+
+static int check_login(const struct args *args, const struct cli *c,
+		       struct failure *p)
+{
+	bool issuer = args_has(args, "issuer");
+
+	if (args_has(args, "browser") && !issuer)
+		return failure_usage(p, "--browser needs --issuer NAME");
+	if (issuer && (c->given.token || args_has(args, "token-file")))
+		return failure_usage(p, "a token or an --issuer: give one");
 	return 0;
 }
 
@@ -198,7 +243,11 @@ int session_login(struct cli *c, int argc, char **argv)
 	if (cli_parse(c, login_options, argc, argv, &args) < 0 ||
 	    cli_words(c, &args, 0, 1) < 0)
 		return EXIT_USAGE;
-	if (settle_login(c, &args, &name, &p) < 0 ||
+	if (check_login(&args, c, &p) < 0 ||
+	    settle_login(c, &args, &name, &p) < 0 ||
+	    (args_has(&args, "issuer") &&
+	     login_at(c, args_value(&args, "issuer"),
+		      args_has(&args, "browser"), &p) < 0) ||
 	    who_am_i(c, &who, &p) < 0 || keep(c, name, &p) < 0)
 		return cli_fail(c, &p, "sign in", NULL);
 	if (!settings_is_local(c->target.server) &&

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,17 @@ static const struct field context_fields[] = {
 	 "The token that is sent to it.", .max = 16384},
 	{"caFile", FIELD_STRING, 0, offsetof(struct context, ca_file),
 	 "Who its certificate may be signed by, a PEM file.", .max = 4096},
+	{"issuer", FIELD_STRING, 0, offsetof(struct context, issuer),
+	 "Who gave the token, when it was an OpenID issuer.", .max = 512},
+	{"clientId", FIELD_STRING, 0, offsetof(struct context, client_id),
+	 "Whom it was given to.", .max = 512},
+	{"audience", FIELD_STRING, 0, offsetof(struct context, audience),
+	 "Whom it is meant for.", .max = 512},
+	{"refreshToken", FIELD_STRING, FIELD_SECRET,
+	 offsetof(struct context, refresh_token),
+	 "What a new one is asked for with.", .max = 16384},
+	{"expiresAt", FIELD_TIME, 0, offsetof(struct context, expires_at),
+	 "When a new one is due."},
 	{0},
 };
 
@@ -208,6 +220,29 @@ int settings_save(const struct settings *s, struct arena *a, struct err *err)
 	return rc;
 }
 
+int settings_lock(struct arena *a)
+{
+	const char *path = settings_path(a);
+	struct err err;
+	int fd;
+
+	if (!path || make_folders(path, a, &err) < 0)
+		return -1;
+	fd = open(arena_printf(a, "%s.lock", path),
+		  O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+void settings_unlock(int lock)
+{
+	if (lock >= 0)
+		close(lock);
+}
+
 struct context *settings_find(const struct settings *s, const char *name)
 {
 	struct context *c = s->contexts.at;
@@ -305,7 +340,13 @@ int settings_target(const struct context *given, struct arena *a,
 	if (!ret->server)
 		ret->server = SETTINGS_SERVER;
 	if (!ret->token && kept->server &&
-	    strcmp(kept->server, ret->server) == 0)
+	    strcmp(kept->server, ret->server) == 0) {
 		ret->token = kept->token;
+		ret->issuer = kept->issuer;
+		ret->client_id = kept->client_id;
+		ret->audience = kept->audience;
+		ret->refresh_token = kept->refresh_token;
+		ret->expires_at = kept->expires_at;
+	}
 	return 0;
 }

@@ -14,6 +14,10 @@
 
 struct context {
 	const char *name, *server, *token, *ca_file; /* NULL: not said */
+
+	/* Of a token that an OpenID issuer gave; NULL or 0: it did not. */
+	const char *issuer, *client_id, *audience, *refresh_token;
+	int64_t expires_at;
 };
 
 struct settings {
@@ -29,6 +33,11 @@ int settings_load(struct arena *a, struct settings *ret,
 		  struct err *err) MUST_CHECK;
 int settings_save(const struct settings *s, struct arena *a,
 		  struct err *err) MUST_CHECK;
+
+/* Nobody else changes them until settings_unlock(); -1 when there is no place
+ * for that. */
+int settings_lock(struct arena *a);
+void settings_unlock(int lock);
 
 /* NULL when there is none of that name. */
 struct context *settings_find(const struct settings *s, const char *name);

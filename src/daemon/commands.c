@@ -147,5 +147,10 @@ const struct command daemon_commands[] = {
 		 "can alter unnoticed: each carries the hash of all before "
 		 "it.",
 	 .children = audit_commands},
+	{.name = "secrets",
+	 .summary = "Manage the keys that secrets are sealed with",
+	 .help = "Secrets are sealed in the database with AES-256-GCM, under "
+		 "keys that lie in a file of their own.",
+	 .children = secrets_commands},
 	{0},
 };

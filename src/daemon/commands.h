@@ -5,3 +5,4 @@
 
 extern const struct command daemon_commands[];
 extern const struct command audit_commands[];
+extern const struct command secrets_commands[];

@@ -86,6 +86,24 @@ static const struct field audit_fields[] = {
 	{0},
 };
 
+static const struct field events_fields[] = {
+	{"maxAgeHours", FIELD_INT, 0, AT(events.max_age_hours) - AT(events),
+	 "How long events are kept after they last happened; 0 is for ever.",
+	 .min = 0, .max = 876000, .fallback = "168"},
+	{0},
+};
+
+static const struct field secrets_fields[] = {
+	{"keyFile", FIELD_STRING, 0, AT(secrets.key_file) - AT(secrets),
+	 "The keys that secrets are sealed with; DATA/secret.key when it is "
+	 "not said, made at the first start.",
+	 .max = 4000},
+	{"coreDumps", FIELD_BOOL, 0, AT(secrets.core_dumps) - AT(secrets),
+	 "Let the system write core files, which hold secrets.",
+	 .fallback = "false"},
+	{0},
+};
+
 static const struct field log_fields[] = {
 	{"level", FIELD_ENUM, 0, AT(log.level) - AT(log),
 	 "The least that is logged.", .names = levels, .fallback = "\"info\""},
@@ -115,6 +133,10 @@ const struct field config_fields[] = {
 	 "How much of the past is kept.", .fields = history_fields},
 	{"audit", FIELD_OBJECT, 0, AT(audit), "The audit trail.",
 	 .fields = audit_fields},
+	{"events", FIELD_OBJECT, 0, AT(events), "Events of objects.",
+	 .fields = events_fields},
+	{"secrets", FIELD_OBJECT, 0, AT(secrets), "Secrets at rest.",
+	 .fields = secrets_fields},
 	{"log", FIELD_OBJECT, 0, AT(log), "Logging.", .fields = log_fields},
 	{0},
 };

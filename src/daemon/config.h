@@ -41,6 +41,15 @@ struct config {
 	} audit;
 
 	struct {
+		int64_t max_age_hours;
+	} events;
+
+	struct {
+		const char *key_file; /* NULL: in the data folder */
+		bool core_dumps;
+	} secrets;
+
+	struct {
 		int level;
 		int format;
 	} log;

@@ -7,15 +7,18 @@
 
 #include "api/api.h"
 #include "base/log.h"
+#include "base/seal.h"
 #include "daemon/fetch.h"
 #include "daemon/first.h"
 #include "daemon/notify.h"
+#include "daemon/secrets.h"
 #include "http/server.h"
 #include "http/tls.h"
 #include "identity/oidc.h"
 #include "identity/quota.h"
 #include "loop/loop.h"
 #include "reconcile/cascade.h"
+#include "store/backend.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 
@@ -29,6 +32,8 @@ struct daemon {
 	struct loop *loop;
 	struct store *store;
 	struct quota_sums *sums;
+	struct keyring *keys;
+	bool keys_fixed; /* by the environment */
 	struct cascade *cascade;
 	struct fetcher *fetcher; /* NULL: there are no issuers */
 	struct oidc *oidc;
@@ -59,6 +64,7 @@ static int open_store(struct daemon *d, struct err *err)
 		.log_age_ms = c->history.max_age_seconds * 1000,
 		.log_bytes = history_bytes(c),
 		.pending_most = (size_t)c->limits.pending_changes * 2,
+		.event_age_ms = c->events.max_age_hours * 3600 * 1000,
 		.audit_age_ms = c->audit.max_age_days * 86400 * 1000,
 	};
 	struct backend *backend;
@@ -67,6 +73,11 @@ static int open_store(struct daemon *d, struct err *err)
 	conf.observe_ctx = d->sums;
 	if (sqlite_open(c->data, d->loop, &backend, err) < 0)
 		return -1;
+	if (secrets_open(c->data, c->secrets.key_file, &d->keys, err) < 0) {
+		backend->ops->close(backend);
+		return -1;
+	}
+	conf.keys = d->keys;
 	return store_open(&conf, backend, &d->store, err);
 }
 
@@ -201,11 +212,32 @@ static void on_stop(void *ctx)
 		    on_stopped, d);
 }
 
+/* Those in the environment are as they were. */
+static void reload_keys(struct daemon *d)
+{
+	const struct config *c = d->conf;
+	struct keyring *keys;
+	struct err err = {0};
+
+	if (d->keys_fixed)
+		return;
+	if (secrets_open(c->data, c->secrets.key_file, &keys, &err) < 0) {
+		log_error("reload", "the old keys stay: %s", err.msg);
+		return;
+	}
+	store_set_keys(d->store, keys);
+	keyring_free(d->keys);
+	d->keys = keys;
+	log_info("reload", "the keys of secrets were read again; newest=%s",
+		 keyring_id(keys, 0));
+}
+
 static void on_reload(void *ctx)
 {
 	struct daemon *d = ctx;
 	struct err err = {0};
 
+	reload_keys(d);
 	if (!d->conf->tls.cert)
 		log_info("reload", "there is no certificate to read again");
 	else if (server_reload(d->server, &err) < 0)
@@ -219,9 +251,14 @@ static int start(struct daemon *d, struct err *err)
 	/* A limit on file sizes shall be an error of the write, not the end. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	if (!d->conf->secrets.core_dumps)
+		secrets_harden();
+	d->keys_fixed = getenv(SECRETS_VARIABLE);
 	d->loop = loop_new();
-	if (open_store(d, err) < 0 ||
-	    first_start(d->store, d->loop, d->conf->data, err) < 0)
+	if (open_store(d, err) < 0)
+		return -1;
+	secrets_forget_environment();
+	if (first_start(d->store, d->loop, d->conf->data, err) < 0)
 		return -1;
 	start_oidc(d);
 	if (start_server(d, err) < 0)
@@ -244,6 +281,7 @@ static void finish(struct daemon *d)
 	cascade_free(d->cascade);
 	store_close(d->store);
 	quota_sums_free(d->sums);
+	keyring_free(d->keys);
 	api_free(d->api);
 	fetcher_free(d->fetcher);
 	oidc_free(d->oidc);

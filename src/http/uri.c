@@ -252,3 +252,32 @@ void uri_add_escaped(struct buf *b, const char *text)
 		buf_addc(b, digits[c & 15]);
 	}
 }
+
+static bool starts(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* HOST, and then the end, a port or a path. */
+static bool is_host(const char *s, const char *host)
+{
+	return starts(s, host) && strchr(":/?", s[strlen(host)]);
+}
+
+bool uri_is_trusty(const char *url)
+{
+	bool tls = starts(url, "https://");
+	const char *host = url + (tls ? 8 : 7);
+	size_t len;
+
+	if (strlen(url) > URI_LENGTH_MOST || (!tls && !starts(url, "http://")))
+		return false;
+	for (const char *p = url; *p; p++)
+		if (*p <= ' ' || *p > '~' || *p == '#' || *p == '\\')
+			return false;
+	len = strcspn(host, "/?");
+	if (!len || memchr(host, '@', len))
+		return false;
+	return tls || is_host(host, "127.0.0.1") ||
+	       is_host(host, "localhost") || is_host(host, "[::1]");
+}

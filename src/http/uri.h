@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -38,3 +39,7 @@ const char *uri_query(const struct uri *u, const char *name);
 
 /* TEXT percent-encoded for a path segment or a query value. */
 void uri_add_escaped(struct buf *b, const char *text);
+
+/* An address that can be believed: https, or http on this machine itself; with
+ * nothing before its host that could pass for it. */
+bool uri_is_trusty(const char *url);

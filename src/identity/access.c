@@ -19,7 +19,7 @@
 
 /* Principals kept; when there are more, all are let go. */
 #define KEPT_MOST  4096
-#define ARENA_MOST ((size_t)64 << 20)
+#define ARENA_MOST ((size_t)1 << 30)
 
 struct kept {
 	char digest[65];
@@ -82,37 +82,72 @@ static uint64_t identity_revision(const struct store *s)
 	return newest;
 }
 
-static void add_rights(struct rights *to, const struct items *words)
-{
-	const char *const *w = words->at;
+/* Grants being gathered, at most one a place once they are put in order. */
+struct gathered {
+	struct grant *list;
+	size_t n, room;
+};
 
-	/* A word of a version that knew more nouns permits nothing here. */
-	for (size_t i = 0; i < words->n; i++)
-		(void)rights_add(to, w[i]);
+static int order(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
 }
 
-static void add_grant(struct principal *p, struct arena *arena,
-		      struct owner where, const struct items *words)
+static int compare_grants(const void *a, const void *b)
 {
-	struct grant *more;
+	const struct grant *x = a, *y = b;
+	int c = order(x->project, y->project);
+
+	return c ? c : order(x->organization, y->organization);
+}
+
+static void put_in_order(struct gathered *g)
+{
+	size_t n = 0;
+
+	if (g->n)
+		qsort(g->list, g->n, sizeof(*g->list), compare_grants);
+	for (size_t i = 0; i < g->n; i++) {
+		if (n && compare_grants(&g->list[n - 1], &g->list[i]) == 0)
+			rights_join(&g->list[n - 1].rights, &g->list[i].rights);
+		else
+			g->list[n++] = g->list[i];
+	}
+	g->n = n;
+}
+
+/* What many groups give in one place takes the room of one. */
+static struct grant *gather_one(struct gathered *g)
+{
+	if (g->n == g->room) {
+		put_in_order(g);
+		if (g->n >= g->room / 2) {
+			g->room = g->room ? 2 * g->room : 16;
+			g->list = xrealloc(g->list, g->room, sizeof(*g->list));
+		}
+	}
+	g->list[g->n] = (struct grant){0};
+	return &g->list[g->n++];
+}
+
+static void add_grant(struct gathered *to, struct owner where,
+		      const struct items *words)
+{
+	const char *const *w = words->at;
+	struct grant *g;
 
 	if (!words->n)
 		return;
-	more = arena_alloc(arena, (p->n + 1) * sizeof(*more));
-	if (p->n)
-		memcpy(more, p->grants, p->n * sizeof(*more));
-	p->grants = more;
-	if (where.organization)
-		more[p->n].organization =
-			arena_strdup(arena, where.organization);
-	if (where.project)
-		more[p->n].project = arena_strdup(arena, where.project);
-	add_rights(&more[p->n++].rights, words);
+	g = gather_one(to);
+	g->organization = where.organization;
+	g->project = where.project;
+	/* A word of a version that knew more nouns permits nothing here. */
+	for (size_t i = 0; i < words->n; i++)
+		(void)rights_add(&g->rights, w[i]);
 }
 
 static void add_role(const struct store *s, const struct group *g,
-		     const char *role_id, struct arena *arena,
-		     struct principal *p)
+		     const char *role_id, struct gathered *to)
 {
 	const char *const *projects = g->project_ids.at;
 	const struct role *role;
@@ -122,26 +157,48 @@ static void add_role(const struct store *s, const struct group *g,
 		return;
 	role = r.object;
 	if (!g->organization_id) {
-		add_grant(p, arena, (struct owner){0}, &role->platform);
+		add_grant(to, (struct owner){0}, &role->platform);
 		return;
 	}
-	add_grant(p, arena, (struct owner){g->organization_id, NULL},
+	add_grant(to, (struct owner){g->organization_id, NULL},
 		  &role->organization);
 	for (size_t i = 0; i < g->project_ids.n; i++)
-		add_grant(p, arena,
-			  (struct owner){g->organization_id, projects[i]},
+		add_grant(to, (struct owner){g->organization_id, projects[i]},
 			  &role->project);
+}
+
+/* The places are named in the store's memory until they are kept. */
+static void keep_grants(struct gathered *g, struct arena *arena,
+			struct principal *ret)
+{
+	put_in_order(g);
+	ret->n = g->n;
+	ret->grants = arena_alloc(arena, g->n * sizeof(*g->list));
+	for (size_t i = 0; i < g->n; i++) {
+		struct grant *to = &ret->grants[i];
+
+		*to = g->list[i];
+		if (to->organization)
+			to->organization =
+				arena_strdup(arena, to->organization);
+		if (to->project)
+			to->project = arena_strdup(arena, to->project);
+	}
+	free(g->list);
 }
 
 void access_groups(const struct store *s, const struct group_query *q,
 		   struct arena *arena, struct principal *ret)
 {
 	struct scan scan = store_scan(s, 0, &group_kind, NULL);
+	struct gathered all = {0};
 	size_t effort = 0;
 	struct record r;
 
 	if (!scan_narrow(&scan, q->path, q->value, NULL))
 		return;
+	for (size_t i = 0; i < ret->n; i++)
+		*gather_one(&all) = ret->grants[i];
 	while (scan_next(&scan, &r, &effort)) {
 		const struct group *g = r.object;
 		const char *const *roles = g->role_ids.at;
@@ -149,8 +206,9 @@ void access_groups(const struct store *s, const struct group_query *q,
 		if (q->counts && !q->counts(q->ctx, g))
 			continue;
 		for (size_t i = 0; i < g->role_ids.n; i++)
-			add_role(s, g, roles[i], arena, ret);
+			add_role(s, g, roles[i], &all);
 	}
+	keep_grants(&all, arena, ret);
 }
 
 void access_grants(const struct store *s, const char *id, struct arena *arena,
@@ -273,24 +331,28 @@ static int make(struct access *a, const struct brought *b, struct kept *k,
 	return make_certified(a, b->subject, k, err);
 }
 
-/* The kept principal, made when it is not there. */
-static int look_up(struct access *a, const struct brought *b, struct kept **ret,
-		   struct err *err)
+/* Let go of what may no longer be so. */
+static void forget(struct access *a)
 {
 	uint64_t revision = identity_revision(a->conf.store);
-	struct kept *k;
-	int rc;
 
 	if (revision != a->revision || a->kept.count >= KEPT_MOST)
 		drop_kept(a);
 	a->revision = revision;
-	*ret = map_get(&a->kept, b->digest);
-	if (*ret)
-		return 0;
-	k = xcalloc(1, sizeof(*k));
-	memcpy(k->digest, b->digest, sizeof(k->digest));
+}
+
+static struct kept *kept_new(const char *digest)
+{
+	struct kept *k = xcalloc(1, sizeof(*k));
+
+	memcpy(k->digest, digest, sizeof(k->digest));
 	arena_init(&k->arena, ARENA_MOST);
-	rc = make(a, b, k, err);
+	return k;
+}
+
+/* Keep K if it was made, as RC says. */
+static int keep(struct access *a, struct kept *k, int rc, struct kept **ret)
+{
 	if (rc) {
 		arena_release(&k->arena);
 		free(k);
@@ -299,6 +361,19 @@ static int look_up(struct access *a, const struct brought *b, struct kept **ret,
 	map_add(&a->kept, k->digest, k);
 	*ret = k;
 	return 0;
+}
+
+/* The kept principal, made when it is not there. */
+static int look_up(struct access *a, const struct brought *b, struct kept **ret,
+		   struct err *err)
+{
+	struct kept *k;
+
+	*ret = map_get(&a->kept, b->digest);
+	if (*ret)
+		return 0;
+	k = kept_new(b->digest);
+	return keep(a, k, make(a, b, k, err), ret);
 }
 
 /* Two dots: a signed token of an issuer.  Ours have none. */
@@ -336,6 +411,61 @@ static int take_apart(struct access *a, const struct credentials *brought,
 				   : 0;
 }
 
+static int impersonate(struct access *a, const struct principal *p,
+		       const char *id, struct kept *k, struct err *err)
+{
+	struct principal *as = arena_alloc(&k->arena, sizeof(*as));
+	const struct kind *kind = &user_kind;
+	struct record r;
+
+	if (!store_get(a->conf.store, 0, kind, id, &r)) {
+		kind = &serviceaccount_kind;
+		if (!store_get(a->conf.store, 0, kind, id, &r))
+			kind = NULL;
+	}
+	/* Whom one may not act for is not there, whether or not they are. */
+	if (!kind || !access_may(p, permission_noun(kind->plural),
+				 VERB_IMPERSONATE, kind_owner(kind, r.object)))
+		return err_set(err, ERR_FORBIDDEN,
+			       "there is no user or service account %s that "
+			       "you may act for",
+			       id);
+	if (resolve(a->conf.store, id, &k->arena, as, err) < 0) {
+		err->code = ERR_FORBIDDEN;
+		return -1;
+	}
+	k->principal = *access_copy(p, &k->arena);
+	k->principal.as = as;
+	k->principal.name =
+		arena_printf(&k->arena, "%s as %s", p->name, as->name);
+	return 0;
+}
+
+/* What K is when it acts for ID; kept, too, since a watch asks again and
+ * again. */
+static int act_as(struct access *a, const char *id, struct kept **k,
+		  struct err *err)
+{
+	struct buf both = BUF_INIT((size_t)64 << 10);
+	char digest[65];
+	struct kept *acting;
+
+	buf_addf(&both, "%s %s", (*k)->digest, id);
+	token_digest(buf_str(&both), both.len, digest);
+	buf_release(&both);
+	digest[0] = 'a'; /* as above: no token's digest */
+	acting = map_get(&a->kept, digest);
+	if (!acting) {
+		acting = kept_new(digest);
+		acting->expires_at = (*k)->expires_at;
+		return keep(a, acting,
+			    impersonate(a, &(*k)->principal, id, acting, err),
+			    k);
+	}
+	*k = acting;
+	return 0;
+}
+
 int access_check(struct access *a, const struct credentials *brought,
 		 const struct principal **ret, struct err *err)
 {
@@ -343,6 +473,7 @@ int access_check(struct access *a, const struct credentials *brought,
 	struct kept *k;
 	int rc = take_apart(a, brought, &b, err);
 
+	forget(a);
 	if (rc == 0)
 		rc = look_up(a, &b, &k, err);
 	if (rc)
@@ -351,38 +482,9 @@ int access_check(struct access *a, const struct credentials *brought,
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "the token has expired");
 	*ret = &k->principal;
-	return 0;
-}
-
-int access_impersonate(struct access *a, const struct principal *p,
-		       const char *id, struct arena *arena,
-		       const struct principal **ret, struct err *err)
-{
-	struct principal *as = arena_alloc(arena, sizeof(*as));
-	struct principal *both = arena_alloc(arena, sizeof(*both));
-	const struct kind *k = &user_kind;
-	struct record r;
-
-	if (!store_get(a->conf.store, 0, k, id, &r)) {
-		k = &serviceaccount_kind;
-		if (!store_get(a->conf.store, 0, k, id, &r))
-			k = NULL;
-	}
-	/* Whom one may not act for is not there, whether or not they are. */
-	if (!k || !access_may(p, permission_noun(k->plural), VERB_IMPERSONATE,
-			      kind_owner(k, r.object)))
-		return err_set(err, ERR_FORBIDDEN,
-			       "there is no user or service account %s that "
-			       "you may act for",
-			       id);
-	if (resolve(a->conf.store, id, arena, as, err) < 0) {
-		err->code = ERR_FORBIDDEN;
+	if (brought->act_as && act_as(a, brought->act_as, &k, err) < 0)
 		return -1;
-	}
-	*both = *p;
-	both->as = as;
-	both->name = arena_printf(arena, "%s as %s", p->name, as->name);
-	*ret = both;
+	*ret = &k->principal;
 	return 0;
 }
 
@@ -398,6 +500,8 @@ const struct principal *access_copy(const struct principal *p,
 		ids[i] = arena_strdup(arena, p->ids[i]);
 	copy->ids = ids;
 	copy->name = arena_strdup(arena, p->name);
+	if (p->as)
+		copy->as = access_copy(p->as, arena);
 	if (p->token_id)
 		copy->token_id = arena_strdup(arena, p->token_id);
 	copy->grants = arena_alloc(arena, p->n * sizeof(*p->grants));
@@ -431,9 +535,33 @@ static bool lies_in(struct owner where, struct owner o)
 	return !where.organization || same(where.organization, o.organization);
 }
 
-static bool grant_reaches(const struct grant *g, struct owner o)
+/* What is given in just that place, or NULL. */
+static const struct grant *find_grant(const struct principal *p,
+				      const char *organization,
+				      const char *project)
 {
-	return lies_in((struct owner){g->organization, g->project}, o);
+	struct grant key = {.organization = organization, .project = project};
+
+	return p->n ? bsearch(&key, p->grants, p->n, sizeof(key),
+			      compare_grants)
+		    : NULL;
+}
+
+/* The grants that reach what is O's: of the platform, of its organization, of
+ * its project. */
+struct reach {
+	const struct grant *grants[3];
+};
+
+static struct reach reach(const struct principal *p, struct owner o)
+{
+	struct reach r = {{find_grant(p, NULL, NULL)}};
+
+	if (o.organization)
+		r.grants[1] = find_grant(p, o.organization, NULL);
+	if (o.organization && o.project)
+		r.grants[2] = find_grant(p, o.organization, o.project);
+	return r;
 }
 
 bool access_is(const struct principal *p, const char *id)
@@ -447,13 +575,16 @@ bool access_is(const struct principal *p, const char *id)
 bool access_may(const struct principal *p, int noun, enum verb verb,
 		struct owner o)
 {
+	struct reach r;
+
 	if (p->as && !access_may(p->as, noun, verb, o))
 		return false;
 	if (!lies_in(p->scope, o))
 		return false;
-	for (size_t i = 0; i < p->n; i++)
-		if (grant_reaches(&p->grants[i], o) &&
-		    rights_have(&p->grants[i].rights, noun, verb))
+	r = reach(p, o);
+	for (size_t i = 0; i < COUNT_OF(r.grants); i++)
+		if (r.grants[i] &&
+		    rights_have(&r.grants[i]->rights, noun, verb))
 			return true;
 	return false;
 }
@@ -472,14 +603,16 @@ bool access_holds(const struct principal *p, const struct rights *r,
 		  struct owner o)
 {
 	struct rights all = {0};
+	struct reach have;
 
 	if (p->as && !access_holds(p->as, r, o))
 		return false;
 	if (!lies_in(p->scope, o))
 		return false;
-	for (size_t i = 0; i < p->n; i++)
-		if (grant_reaches(&p->grants[i], o))
-			rights_join(&all, &p->grants[i].rights);
+	have = reach(p, o);
+	for (size_t i = 0; i < COUNT_OF(have.grants); i++)
+		if (have.grants[i])
+			rights_join(&all, &have.grants[i]->rights);
 	return rights_cover(&all, r);
 }
 

@@ -35,7 +35,7 @@ struct principal {
 	const char *name; /* "serviceaccount:admin", as createdBy shows it */
 	const char *token_id; /* NULL: it came without one of ours */
 	struct owner scope;   /* a token may be narrower than its owner */
-	struct grant *grants;
+	struct grant *grants; /* one a place, in an order of access.c's */
 	size_t n;
 	const struct principal *as; /* acting for: both must be permitted */
 };
@@ -57,18 +57,15 @@ void access_free(struct access *a);
 struct credentials {
 	const char *header;      /* Authorization, or NULL */
 	const char *tls_subject; /* of its verified certificate, or NULL */
+	const char *act_as;      /* the user or service account, or NULL */
 };
 
 /* Who that is; kept until the store changes, so use it in this turn, or
- * access_copy() it.  0, or 1: it is not known yet, ask again; or -1. */
+ * access_copy() it.  Who acts for another may do what both may; who may not is
+ * in RET, with ERR_FORBIDDEN.  0, or 1: it is not known yet, ask again; or
+ * -1. */
 int access_check(struct access *a, const struct credentials *brought,
 		 const struct principal **ret, struct err *err) MUST_CHECK;
-
-/* P acting for the user or service account ID, as far as both may. */
-int access_impersonate(struct access *a, const struct principal *p,
-		       const char *id, struct arena *arena,
-		       const struct principal **ret,
-		       struct err *err) MUST_CHECK;
 const struct principal *access_copy(const struct principal *p,
 				    struct arena *arena);
 

@@ -6,9 +6,9 @@
 #include "base/digest.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "http/uri.h"
 
 #define DOCUMENT_MOST ((size_t)JWT_SET_MOST)
-#define URL_MOST      ((size_t)2048)
 #define TREE_MOST     ((size_t)8 << 20)
 #define TOKEN_TREE    ((size_t)4 << 20)
 
@@ -145,34 +145,6 @@ static const char *text_of(const struct node *n, const char *name)
 		       : NULL;
 }
 
-static bool starts(const char *s, const char *with)
-{
-	return strncmp(s, with, strlen(with)) == 0;
-}
-
-/* HOST, and then the end, a port or a path. */
-static bool is_host(const char *url, const char *host)
-{
-	return starts(url, host) && strchr(":/", url[strlen(host)]);
-}
-
-/* Keys must come from who they are said to be from: over TLS, or from this
- * machine.  Nor may a name before an @ pass for the host. */
-static bool is_safe(const char *url)
-{
-	size_t authority;
-
-	if (strlen(url) > URL_MOST || strpbrk(url, " \r\n\t#"))
-		return false;
-	if (!starts(url, "https://") && !starts(url, "http://"))
-		return false;
-	authority = strcspn(strstr(url, "://") + 3, "/?");
-	if (!authority || memchr(strstr(url, "://") + 3, '@', authority))
-		return false;
-	return starts(url, "https://") || is_host(url + 7, "127.0.0.1") ||
-	       is_host(url + 7, "localhost") || is_host(url + 7, "[::1]");
-}
-
 /* Where the keys are, by the discovery document; NULL with ERR. */
 static char *find_keys(struct source *s, const char *body, size_t len,
 		       struct err *err)
@@ -191,7 +163,7 @@ static char *find_keys(struct source *s, const char *body, size_t len,
 	else if (!issuer || strcmp(issuer, s->conf->issuer) != 0)
 		err_set(err, ERR_INVALID,
 			"its discovery document is of another issuer");
-	else if (!url || !is_safe(url))
+	else if (!url || !uri_is_trusty(url))
 		err_set(err, ERR_INVALID,
 			"its discovery document does not say where its keys "
 			"are, by https");
@@ -437,7 +409,7 @@ int oidc_validate(const struct oidc_issuer *issuers, size_t n, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		const struct oidc_issuer *one = &issuers[i];
 
-		if (!is_safe(one->issuer) || strchr(one->issuer, '?'))
+		if (!uri_is_trusty(one->issuer) || strchr(one->issuer, '?'))
 			return err_set(err, ERR_INVALID,
 				       "oidc: %s: the issuer must be an "
 				       "https:// address, or http:// on this "

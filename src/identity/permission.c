@@ -12,7 +12,7 @@ static const char *const verbs[VERB_COUNT] = {
 };
 
 /* Nouns of the API that are not objects in the store. */
-static const char *const others[] = {"audit", "events"};
+static const char *const others[] = {"audit"};
 
 #define OTHERS_FROM (64 - (int)COUNT_OF(others))
 

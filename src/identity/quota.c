@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "model/organization.h"
 #include "store/read.h"
 #include "store/tx.h"
 
@@ -98,9 +99,13 @@ struct quota_use quota_used(const struct quota_sums *q, const char *scope,
 	return s ? s->use : (struct quota_use){0};
 }
 
-void quota_allocation_id(const char *object, char out[37])
+void quota_allocation_id(const char *organization, const char *object,
+			 char out[37])
 {
-	uuid_v5(object, ALLOCATION_NAME, out);
+	char of_object[37];
+
+	uuid_v5(object, ALLOCATION_NAME, of_object);
+	uuid_v5(organization, of_object, out);
 }
 
 void quota_id(const char *scope, char out[37])
@@ -154,7 +159,10 @@ static int check_scope(struct quota_sums *q, struct tx *tx, const char *scope,
 	struct quota_use use = quota_used(q, scope, k->meta.name);
 	int64_t limit = limit_of(tx, scope, project, k);
 
-	if (limit == FIELD_NONE || use.committed + use.reserved <= limit)
+	/* Sums must not overflow, either. */
+	if (limit == FIELD_NONE)
+		limit = QUOTA_MOST;
+	if (use.committed + use.reserved <= limit)
 		return 0;
 	/* Others' writes, not yet durable, may be why. */
 	tx_rest_on_all(tx);
@@ -166,16 +174,28 @@ static int check_scope(struct quota_sums *q, struct tx *tx, const char *scope,
 		      (long long)(use.committed + use.reserved));
 }
 
+static const char *kind_at(const struct items *items, size_t size, size_t i)
+{
+	const void *at = (const char *)items->at + i * size;
+
+	return *(const char *const *)at;
+}
+
 static int check_kinds(struct tx *tx, const struct items *items, size_t size,
 		       const char *pointer, struct err *err)
 {
 	for (size_t i = 0; i < items->n; i++) {
-		const void *at = (const char *)items->at + i * size;
-		const char *kind = *(const char *const *)at;
+		const char *kind = kind_at(items, size, i);
 
 		if (!find_kind(tx, kind))
 			return err_at(err, ERR_INVALID, pointer,
 				      "there is no quota kind %s", kind);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(kind_at(items, size, j), kind) == 0)
+				return err_at(err, ERR_INVALID, pointer,
+					      "the quota kind %s is named "
+					      "twice",
+					      kind);
 	}
 	return 0;
 }
@@ -188,7 +208,8 @@ int quota_charge(struct quota_sums *q, struct tx *tx,
 	const struct quota_amount *amounts = allocation->amounts.at;
 	char *id = arena_alloc(tx_arena(tx), 37);
 
-	quota_allocation_id(allocation->object_id, id);
+	quota_allocation_id(allocation->organization_id, allocation->object_id,
+			    id);
 	allocation->meta.id = id;
 	if (check_kinds(tx, &allocation->amounts, sizeof(*amounts), "/amounts",
 			err) < 0 ||
@@ -246,6 +267,31 @@ int quota_check_limits(struct quota_sums *q, struct tx *tx,
 		    check_limit(q, tx, scope, was[i].kind, k->fallback, err) <
 			    0)
 			return -1;
+	}
+	return 0;
+}
+
+int quota_check_default(struct quota_sums *q, struct tx *tx,
+			const struct quotakind *new, struct err *err)
+{
+	const struct sum *s;
+	size_t i = 0;
+
+	while (new->fallback != FIELD_NONE && (s = map_next(&q->map, &i))) {
+		size_t len = strcspn(s->key, "/");
+		const char *scope = arena_memdup(tx_arena(tx), s->key, len);
+
+		if (strcmp(s->key + len + 1, new->meta.name) != 0 ||
+		    !tx_get(tx, &organization_kind, scope) ||
+		    limit_in(find_quota(tx, scope), new->meta.name) !=
+			    FIELD_NONE)
+			continue;
+		if (check_limit(q, tx, scope, new->meta.name, new->fallback,
+				err) < 0)
+			return err_at(err, ERR_CONFLICT, "/default",
+				      "organization %s uses more of it and has "
+				      "no limit of its own",
+				      scope);
 	}
 	return 0;
 }

@@ -42,12 +42,18 @@ int quota_check_limits(struct quota_sums *q, struct tx *tx,
 		       const struct quota *old, const struct quota *new,
 		       struct err *err) MUST_CHECK;
 
+/* No organization that the default of NEW holds for uses more than it. */
+int quota_check_default(struct quota_sums *q, struct tx *tx,
+			const struct quotakind *new,
+			struct err *err) MUST_CHECK;
+
 /* The limit of KIND that holds for a scope; FIELD_NONE: there is none. */
 int64_t quota_limit_now(const struct store *s, const char *organization,
 			const char *project, const char *kind);
 
 /* The id of the one allocation of an object, of the one quota of a scope. */
-void quota_allocation_id(const char *object, char out[37]);
+void quota_allocation_id(const char *organization, const char *object,
+			 char out[37]);
 void quota_id(const char *scope, char out[37]);
 
 /* Add up every allocation anew and tell each difference; how many. */

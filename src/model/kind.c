@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/field_ops.h"
+#include "model/event.h"
 #include "model/group.h"
 #include "model/organization.h"
 #include "model/project.h"
@@ -68,7 +69,7 @@ const struct field meta_unnamed_fields[] = {
 const struct kind *const kinds[] = {
 	&organization_kind, &project_kind,    &user_kind,  &serviceaccount_kind,
 	&role_kind,         &group_kind,      &token_kind, &quotakind_kind,
-	&quota_kind,        &allocation_kind, NULL, /* ends it */
+	&quota_kind,        &allocation_kind, &event_kind, NULL, /* ends it */
 };
 
 const struct kind *kind_find(const char *name)

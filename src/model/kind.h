@@ -39,7 +39,8 @@ extern const struct field meta_unnamed_fields[];
 		.type = FIELD_INCLUDE, .fields = meta_unnamed_fields           \
 	}
 
-/* Turn a document of one schema version into one of the next. */
+/* Turn a document of one schema version into one of the next.  Secret fields
+ * are found by today's table: one that has moved is still sealed here. */
 typedef struct node *kind_upgrade(struct node *doc, struct arena *a,
 				  struct err *err);
 
@@ -49,13 +50,15 @@ struct kind {
 	const char *title;  /* "Project" */
 	const char *doc;    /* a sentence or two */
 	bool internal;      /* kept like the others, but not in the API */
+	bool read_only;     /* the server's to write: others read it */
 	bool open;          /* those without an owner are everyone's to read */
 	size_t size;        /* of its struct */
 	const struct field *fields;
 
 	/* Names are unique among those that agree in this field (a field of
-	 * the top level); NULL: among all of the kind. */
-	const char *unique_within;
+	 * the top level), or in the other one when that is absent; NULL: among
+	 * all of the kind. */
+	const char *unique_within, *unique_else;
 
 	unsigned version;              /* of its documents; 1 at first */
 	kind_upgrade *const *upgrades; /* [v - 1] turns v into v + 1 */

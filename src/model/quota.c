@@ -1,7 +1,5 @@
 #include "model/quota.h"
 
-#define AMOUNT_MOST ((int64_t)1 << 52)
-
 static const struct field quotakind_fields[] = {
 	META_UNNAMED_FIELDS,
 	{"name", FIELD_STRING, FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_COLUMN,
@@ -14,7 +12,7 @@ static const struct field quotakind_fields[] = {
 	{"default", FIELD_INT, FIELD_COLUMN,
 	 offsetof(struct quotakind, fallback),
 	 "The limit of an organization that has none set; absent: no limit.",
-	 .max = AMOUNT_MOST},
+	 .max = QUOTA_MOST},
 	{0},
 };
 
@@ -35,7 +33,7 @@ static const struct field limit_fields[] = {
 	 &format_word, .min = 1, .max = 63},
 	{"limit", FIELD_INT, FIELD_REQUIRED,
 	 offsetof(struct quota_limit, limit), "How much of it may be used.",
-	 .max = AMOUNT_MOST},
+	 .max = QUOTA_MOST},
 	{0},
 };
 
@@ -77,9 +75,9 @@ static const struct field amount_fields[] = {
 	 offsetof(struct quota_amount, kind), "A quota kind's name.",
 	 &format_word, .min = 1, .max = 63},
 	{"committed", FIELD_INT, 0, offsetof(struct quota_amount, committed),
-	 "In use.", .max = AMOUNT_MOST, .fallback = "0"},
+	 "In use.", .max = QUOTA_MOST, .fallback = "0"},
 	{"reserved", FIELD_INT, 0, offsetof(struct quota_amount, reserved),
-	 "May come to be used, and counts as if it were.", .max = AMOUNT_MOST,
+	 "May come to be used, and counts as if it were.", .max = QUOTA_MOST,
 	 .fallback = "0"},
 	{0},
 };

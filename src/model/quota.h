@@ -9,6 +9,9 @@
 
 #include "model/kind.h"
 
+/* No limit, and no sum, is above this. */
+#define QUOTA_MOST ((int64_t)1 << 52)
+
 struct quotakind {
 	struct meta meta; /* first, as in every noun */
 	const char *unit;

@@ -36,5 +36,6 @@ const struct kind token_kind = {
 	.size = sizeof(struct token),
 	.fields = fields,
 	.unique_within = "serviceAccountId",
+	.unique_else = "userId",
 	.version = 1,
 };

@@ -174,17 +174,25 @@ static void emit_field(const struct each *each, const struct index_field *i,
 				   i->offset);
 }
 
-void cache_unique(const struct cache *c, const void *object, struct buf *out)
+static void add_text(const struct cache *c, const char *path,
+		     const void *object, struct buf *out)
 {
-	const struct meta *meta = object;
 	const struct field *f;
 	const void *at;
 
-	if (c->kind->unique_within) {
-		f = field_find(c->kind->fields, c->kind->unique_within, object,
-			       &at);
-		field_text(f, at, out);
-	}
+	if (!path)
+		return;
+	f = field_find(c->kind->fields, path, object, &at);
+	field_text(f, at, out);
+}
+
+void cache_unique(const struct cache *c, const void *object, struct buf *out)
+{
+	const struct meta *meta = object;
+
+	add_text(c, c->kind->unique_within, object, out);
+	if (!out->len)
+		add_text(c, c->kind->unique_else, object, out);
 	buf_addc(out, '/');
 	buf_adds(out, meta->name ? meta->name : "");
 }

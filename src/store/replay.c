@@ -23,14 +23,19 @@ static int upgrade(const struct kind *k, unsigned from, struct node **doc,
 	return 0;
 }
 
-static int decode(const struct kind *k, const struct line *l, struct arena *a,
-		  void **ret, struct err *err)
+/* 1 when its secrets are to be sealed anew. */
+static int decode(struct store *s, const struct kind *k, const struct line *l,
+		  struct arena *a, void **ret, struct err *err)
 {
 	struct node *doc = json_parse(l->json, l->len, a, err);
 	struct violations v;
 	const char *id;
+	int stale;
 
-	if (!doc || upgrade(k, l->version, &doc, a, err) < 0)
+	if (!doc)
+		return -1;
+	stale = secret_open(s, store_cache(s, k), l->id, doc, a, err);
+	if (stale < 0 || upgrade(k, l->version, &doc, a, err) < 0)
 		return -1;
 	*ret = arena_alloc(a, k->size);
 	violations_init(&v, a);
@@ -44,7 +49,7 @@ static int decode(const struct kind *k, const struct line *l, struct arena *a,
 	if (!id || strcmp(id, l->id) != 0)
 		return err_set(err, ERR_INTERNAL, "%s %s has the id %s inside",
 			       k->name, l->id, id ? id : "of nobody");
-	return 0;
+	return stale;
 }
 
 /* An object written by an older version of the program gets a line of today's;
@@ -53,10 +58,7 @@ static int renew_line(struct store *s, const struct kind *k, const void *object,
 		      const char *id, struct err *err)
 {
 	buf_clear(&s->scratch);
-	line_begin(&s->scratch, '+', k->name, k->version, id);
-	buf_addc(&s->scratch, ' ');
-	field_encode(k->fields, object, FIELD_FULL, &s->scratch);
-	buf_addc(&s->scratch, '\n');
+	secret_encode(s, store_cache(s, k), object, &s->scratch);
 	if (!buf_ok(&s->scratch))
 		return err_set(err, ERR_TOO_LARGE,
 			       "%s %s has become too large to be written",
@@ -71,16 +73,16 @@ static int apply_put(struct store *s, struct change *c, const struct line *l,
 	struct arena *a = &s->arena;
 	size_t most = a->max;
 	void *object;
-	int r;
+	int r, stale;
 
 	a->max = TREE_MOST;
-	r = decode(k, l, a, &object, err);
-	if (r == 0)
+	r = stale = decode(s, k, l, a, &object, err);
+	if (r >= 0)
 		r = renew_line(s, k, object, l->id, err);
 	if (r == 0) {
 		cache_add(store_cache(s, k), c, l->id, object, s->scratch.data,
 			  s->scratch.len);
-		if (l->version < k->version)
+		if (l->version < k->version || stale)
 			history_rewrite(s, c);
 	}
 	arena_clear(a);

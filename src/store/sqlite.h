@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/seal.h"
 
 struct backend;
 struct loop;
@@ -42,3 +43,23 @@ struct audit_report {
  * as it was written. */
 int sqlite_audit_verify(const char *dir, const char *file,
 			struct audit_report *ret, struct err *err);
+
+/* How many secrets in the log are sealed with which key, and how many are not
+ * sealed. */
+struct secret_use {
+	struct {
+		char id[SEAL_ID_LEN + 1];
+		uint64_t count;
+	} keys[SEAL_KEYS_MOST];
+	size_t n;
+	uint64_t plain;
+};
+
+/* Of the folder DIR, while a server may be writing it. */
+int sqlite_secret_use(const char *dir, struct secret_use *ret, struct err *err);
+
+/* Make what was created or renamed at PATH durable in its folder. */
+int sqlite_sync_folder(const char *path, struct err *err);
+
+/* Take the folder's lock; the descriptor holds it until it is closed. */
+int sqlite_lock(const char *dir, int *ret_fd, struct err *err);

@@ -33,9 +33,3 @@ int sqlite_open_quietly(const char *path, int flags, sqlite3 **ret,
 /* "DIR/NAME" into OUT. */
 int sqlite_path(const char *dir, const char *name, char out[4096],
 		struct err *err);
-
-/* Make what was created or renamed at PATH durable in its folder. */
-int sqlite_sync_folder(const char *path, struct err *err);
-
-/* Take the folder's lock; the descriptor holds it until it is closed. */
-int sqlite_lock(const char *dir, int *ret_fd, struct err *err);

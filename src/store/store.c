@@ -454,6 +454,8 @@ static void pump(struct store *s, bool tick)
 
 void store_expire(struct store *s)
 {
+	secret_tick(s);
+	event_tick(s);
 	pump(s, true);
 }
 

@@ -31,6 +31,7 @@
 struct audit_query;
 struct backend;
 struct change;
+struct keyring;
 struct store;
 struct tx;
 struct version;
@@ -46,11 +47,13 @@ struct store_conf {
 	const struct kind *const *kinds; /* NULL: all of them */
 	store_observe *observe;          /* may be NULL */
 	void *observe_ctx;
-	size_t log_revisions; /* how much history is kept: 1,000,000 */
-	int64_t log_age_ms;   /* and how long: an hour */
-	size_t log_bytes;     /* and no more memory than this */
-	size_t batch_most;    /* functions in one batch: 128 */
-	size_t pending_most;  /* functions not yet durable: 4096 */
+	size_t log_revisions;       /* how much history is kept: 1,000,000 */
+	int64_t log_age_ms;         /* and how long: an hour */
+	size_t log_bytes;           /* and no more memory than this */
+	size_t batch_most;          /* functions in one batch: 128 */
+	size_t pending_most;        /* functions not yet durable: 4096 */
+	const struct keyring *keys; /* secrets are sealed with; NULL: not */
+	int64_t event_age_ms;       /* how long events are kept; 0: always */
 	int64_t audit_age_ms; /* how long the audit trail is kept; 0: always */
 };
 
@@ -107,6 +110,11 @@ const struct kind *store_kind(const struct store *s, const char *name);
 /* Let go of what is past its limits, in memory and on disk, and write what
  * waits for no change.  Call every second; every batch does most of it, too. */
 void store_expire(struct store *s);
+
+/* Seal secrets with other keys from now on, those that are there as
+ * store_expire() is called.  KEYS, which has the old ones, too, must live as
+ * long as the store; those before it are not used any more. */
+void store_set_keys(struct store *s, const struct keyring *keys);
 
 /* Nothing is being written, and nothing waits to be. */
 bool store_idle(const struct store *s);

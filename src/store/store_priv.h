@@ -32,6 +32,21 @@ struct notes {
 	size_t room;
 };
 
+/* How far sealing everything with another key has come. */
+struct reseal {
+	bool active;
+	size_t cache;
+	char after[40];
+};
+
+/* Events that are too old, on their way out. */
+struct expiry {
+	struct txn txn;
+	char ids[100][40];
+	size_t n;
+	char after[40]; /* how far the search has come */
+};
+
 /* The recent changes by revision, without a gap: revision R is at
  * ring[R % room] while first <= R < first + n. */
 struct history {
@@ -73,6 +88,8 @@ struct store {
 	uint64_t began_ms;
 
 	struct notes notes;
+	struct reseal reseal;
+	struct expiry expiry;
 	struct list watchers, pins;
 	struct arena arena; /* the running function's */
 	struct buf scratch; /* the line being encoded */
@@ -86,7 +103,20 @@ struct tx {
 	uint64_t rests_on; /* the newest revision it has seen */
 	bool (*sees)(void *ctx, const struct kind *k, const void *object);
 	void *sees_ctx;
+	const char *source; /* of events; NULL: the server */
 };
+
+/* The line of OBJECT, its secrets sealed. */
+void secret_encode(struct store *s, const struct cache *c, const void *object,
+		   struct buf *out);
+
+/* Open the secrets in DOC; 1 when they are to be sealed anew. */
+int secret_open(struct store *s, const struct cache *c, const char *id,
+		struct node *doc, struct arena *a, struct err *err) MUST_CHECK;
+void secret_tick(struct store *s);
+
+/* Let go of some events that are too old. */
+void event_tick(struct store *s);
 
 struct note *note_new(const char *organization, const char *text, size_t len);
 

@@ -77,6 +77,7 @@ static int check_unique(struct tx *tx, struct cache *c, const struct meta *meta,
 	const struct sorted *set;
 	struct sorted_walk w;
 	const struct entry *e;
+	bool seen;
 
 	cache_unique(c, meta, &name);
 	set = cache_index(c, "@name", buf_str(&name));
@@ -93,13 +94,22 @@ static int check_unique(struct tx *tx, struct cache *c, const struct meta *meta,
 				   buf_str(&name)))
 			continue;
 		buf_release(&name);
+		seen = !tx->sees || tx->sees(tx->sees_ctx, c->kind,
+					     e->newest->record.object);
 		return err_at(err, ERR_CONFLICT, "/name",
-			      "there is %s %s with the name \"%s\" already: %s",
+			      "there is %s %s with the name \"%s\" already%s%s",
 			      strchr("aeiou", c->kind->name[0]) ? "an" : "a",
-			      c->kind->name, meta->name, e->id);
+			      c->kind->name, meta->name, seen ? ": " : "",
+			      seen ? e->id : "");
 	}
 	buf_release(&name);
 	return 0;
+}
+
+int tx_check_references(struct tx *tx, const struct kind *k, const void *object,
+			struct err *err)
+{
+	return reference_check(tx, store_cache(tx->store, k), object, err);
 }
 
 void tx_set_view(struct tx *tx,
@@ -154,10 +164,7 @@ int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
 		return -1;
 	meta->revision = (int64_t)tx->change->revision;
 	buf_clear(line);
-	line_begin(line, '+', k->name, k->version, meta->id);
-	buf_addc(line, ' ');
-	field_encode(k->fields, object, FIELD_FULL, line);
-	buf_addc(line, '\n');
+	secret_encode(tx->store, c, object, line);
 	if (!buf_ok(line))
 		return err_set(err, ERR_TOO_LARGE,
 			       "the document is larger than %zu bytes",

@@ -34,6 +34,10 @@ void tx_set_view(struct tx *tx,
 			    const void *object),
 		 void *ctx);
 
+/* What OBJECT, yet to be written, refers to is there. */
+int tx_check_references(struct tx *tx, const struct kind *k, const void *object,
+			struct err *err) MUST_CHECK;
+
 /* Write OBJECT, a struct of kind K, whose id and name are set; its revision is
  * set here.  Fails when its name is taken or it refers to what is not there.
  * OBJECT is copied. */
@@ -71,3 +75,13 @@ uint64_t tx_revision(const struct tx *tx);
  * transaction, if it writes anything.  ORGANIZATION, whose it is, may be
  * NULL. */
 void tx_audit(struct tx *tx, const char *organization, const char *entry);
+
+/* Tell that REASON, a word that does not change, happened to object ID, which
+ * is there or is deleted by this transaction; the rest is a message for people,
+ * without secrets.  The same reason again is counted.  Durable with the rest of
+ * what this transaction writes; alone, it is a change like any other. */
+void tx_event(struct tx *tx, const struct kind *k, const char *id,
+	      const char *reason, const char *fmt, ...) PRINTF(5, 6);
+
+/* Which part of the server the events of this transaction come from. */
+void tx_set_source(struct tx *tx, const char *source);

@@ -174,7 +174,7 @@ static void set_up(struct play *p)
 
 		snprintf(name, sizeof(name), "object-%d", i);
 		uuid_v5(p->org, name, p->object[i]);
-		quota_allocation_id(p->object[i], p->allocation[i]);
+		quota_allocation_id(p->org, p->object[i], p->allocation[i]);
 	}
 	disk_tap(p->w.disk, tap, p);
 }

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "reconcile/cascade.h"
 #include "test.h"
+#include "trail.h"
 #include "world.h"
 
 enum { WATCHERS = 3, STEPS = 300 };
@@ -336,6 +337,7 @@ static void step_time(struct play *p)
 	cascade_tick(p->w.cascade);
 	p->w.mono += ms;
 	p->w.wall += (int64_t)ms - (roll(&p->w, 10) == 0 ? 5000 : 0);
+	store_expire(p->w.store);
 	for (l = p->w.asks.next; l != &p->w.asks; l = next) {
 		struct ask *a = CONTAINER_OF(l, struct ask, link);
 
@@ -355,6 +357,7 @@ static void step_crash(struct play *p)
 	memset(p->streams, 0, sizeof(p->streams));
 	world_boot(&p->w);
 	check_world(&p->w);
+	trail_check(&p->w, false);
 }
 
 /* Look at everything that was answered in this step. */
@@ -372,6 +375,7 @@ static void reap(struct play *p)
 			printf("#     %d %s %s\n", a->status, a->target,
 			       a->reply);
 		check_answer(a);
+		trail_answer(a);
 		ask_free(a);
 	}
 }
@@ -391,6 +395,19 @@ static void step(struct play *p)
 	else
 		step_crash(p);
 	reap(p);
+}
+
+/* A tick writes what was refused; nothing more is on its way then. */
+static void finish_trail(struct play *p)
+{
+	for (int i = 0; i < 20 && !store_idle(p->w.store); i++) {
+		store_expire(p->w.store);
+		while (memory_pending(p->w.backend))
+			memory_answer(p->w.backend, MEMORY_WRITTEN);
+	}
+	if (!store_idle(p->w.store))
+		model_broken(&p->w.model, "the store never comes to rest");
+	trail_check(&p->w, true);
 }
 
 /* No more faults: let everything come to an end, then look at all of it. */
@@ -420,6 +437,7 @@ static void settle(struct play *p)
 	}
 	if (!list_empty(&p->w.asks))
 		model_broken(&p->w.model, "a request was never answered");
+	finish_trail(p);
 	world_crash(&p->w, false);
 	world_boot(&p->w);
 	check_world(&p->w);

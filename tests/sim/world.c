@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "base/seal.h"
 #include "identity/bootstrap.h"
 #include "identity/quota.h"
 #include "identity/token.h"
@@ -49,6 +50,12 @@ void world_init(struct world *w, uint64_t seed)
 		.batch_most = 1 + roll(w, 8),
 		.log_revisions = w->small_log ? 1 + roll(w, 20) : 1000000,
 	};
+	w->trims_audit = w->small_log && roll(w, 2);
+	if (w->trims_audit)
+		w->store_conf.audit_age_ms = 20000;
+	w->keys = keyring_new();
+	keyring_renew(w->keys, &w->random.base);
+	w->store_conf.keys = w->keys;
 	token_make(&w->random.base, w->token);
 	snprintf(w->bearer, sizeof(w->bearer), "Bearer %s", w->token);
 }
@@ -75,6 +82,7 @@ void world_boot(struct world *w)
 				.random = &w->random.base,
 				.version = "sim"};
 
+	w->booted_at = w->requests;
 	w->backend = memory_open(w->disk);
 	w->sums = quota_sums_new();
 	w->store_conf.observe = quota_observe;
@@ -114,6 +122,7 @@ void world_release(struct world *w)
 	if (w->store)
 		world_crash(w, false);
 	disk_free(w->disk);
+	keyring_free(w->keys);
 	model_release(&w->model);
 }
 
@@ -184,7 +193,9 @@ struct ask *ask_new(struct world *w, enum ask_kind kind, const char *method)
 				 .target = a->target,
 				 .peer = "sim",
 				 .body = a->body,
-				 .id = "sim"};
+				 .id = a->request_id};
+	a->request = w->requests++;
+	snprintf(a->request_id, sizeof(a->request_id), "sim-%ld", a->request);
 	a->op = -1;
 	ask_header(a, "Authorization", w->bearer);
 	return a;

@@ -54,6 +54,8 @@ struct ask {
 	uint64_t at;      /* the revision it asks for; 0: now */
 	uint64_t if_match;
 	long op;
+	long request; /* its number; the request's id says it */
+	char request_id[24];
 	bool retry;
 
 	int status; /* 0: not answered */
@@ -66,7 +68,10 @@ struct ask {
 	struct sight *sight;
 };
 
-enum { OPS_MOST = 4096 };
+enum { OPS_MOST = 4096, ASKS_MOST = 8192 };
+
+/* How a change was answered. */
+enum { ANSWER_NONE, ANSWER_ACCEPTED, ANSWER_REFUSED };
 
 struct world {
 	struct clock clock; /* first: a clock is cast to its world */
@@ -88,6 +93,11 @@ struct world {
 	bool retried[OPS_MOST]; /* … one try may fail and the next succeed */
 	bool small_log;         /* history is let go of all the time */
 	unsigned crashes;
+	struct keyring *keys; /* that secrets are sealed with */
+	long requests;        /* how many there were */
+	long booted_at;       /* how many when the server was last started */
+	char answers[ASKS_MOST];
+	bool trims_audit; /* the audit trail is let go of all the time */
 };
 
 void world_init(struct world *w, uint64_t seed);
