@@ -1,5 +1,6 @@
 #include "daemon/serve.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,8 +155,17 @@ static void on_reload(void *ctx)
 		log_info("reload", "the certificate was read again");
 }
 
+/* The buffers of long lists and of streams come and go: giving their memory
+ * back each time costs more than the work that is done in it. */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 8 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+}
+
 static int start(struct daemon *d, struct err *err)
 {
+	keep_memory();
 	/* A limit on file sizes shall be an error of the write, not the end. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
