@@ -118,14 +118,14 @@ static bool fill_changes(struct watch *w, struct buf *out)
 {
 	const struct store *s = w->call->api->conf.store;
 	struct event e;
-	bool gone = false;
+	bool lost = false;
 
 	while (out->len < STREAM_ENOUGH &&
-	       store_next(s, w->call->noun->kind, &w->cursor, &e, &gone))
+	       store_next(s, w->call->noun->kind, &w->cursor, &e, &lost))
 		add_change(w, &e, out);
-	if (gone)
+	if (lost)
 		add_gone(w, out);
-	return !gone;
+	return !lost;
 }
 
 static bool fill(struct exchange *x, struct buf *out)
