@@ -138,8 +138,8 @@ static void emit_tags(const struct each *each, const char *path,
 static void emit_value(const struct each *each, const struct index_field *i,
 		       const void *at)
 {
-	enum field_type type =
-		i->list == i->field ? i->field->item : i->field->type;
+	enum field_type type = i->list && i->list == i->field ? i->field->item
+							      : i->field->type;
 
 	if (type == FIELD_STRING) {
 		if (*(const char *const *)at)
@@ -177,10 +177,11 @@ static void emit_field(const struct each *each, const struct index_field *i,
 void cache_unique(const struct cache *c, const void *object, struct buf *out)
 {
 	const struct meta *meta = object;
-	const struct field *f;
-	const void *at;
 
 	if (c->kind->unique_within) {
+		const struct field *f;
+		const void *at;
+
 		f = field_find(c->kind->fields, c->kind->unique_within, object,
 			       &at);
 		field_text(f, at, out);
