@@ -222,7 +222,8 @@ int serve(const struct config *conf, struct err *err)
 	}
 	log_info("start", "muster %s revision=%llu data=%s", MUSTER_VERSION,
 		 (unsigned long long)store_revision(d.store), conf->data);
-	log_info("listening", "on %s://%s", scheme, server_address(d.server));
+	log_info("ready", "listening on %s://%s", scheme,
+		 server_address(d.server));
 	first_steps(conf->data, scheme, server_address(d.server));
 	notify("READY=1");
 	loop_run(d.loop);
