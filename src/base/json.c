@@ -118,7 +118,9 @@ static char quick_peek(struct quick *q)
 	while (q->p < q->end && (*q->p == ' ' || *q->p == '\n' ||
 				 *q->p == '\t' || *q->p == '\r'))
 		q->p++;
-	return q->p < q->end ? *q->p : '\0';
+	if (q->p == q->end)
+		return '\0';
+	return *q->p;
 }
 
 static bool quick_take(struct quick *q, char c)
@@ -251,7 +253,7 @@ static json_t *quick_load(const char *text, size_t len)
 	struct quick q = {text, text + len, 0};
 	json_t *j;
 
-	if (len > QUICK_MOST || memchr(text, '\\', len))
+	if (!len || len > QUICK_MOST || memchr(text, '\\', len))
 		return NULL;
 	j = quick_value(&q);
 	return quick_peek(&q) || q.p < q.end ? NULL : j;
