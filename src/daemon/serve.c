@@ -159,8 +159,9 @@ static void on_reload(void *ctx)
  * back each time costs more than the work that is done in it. */
 static void keep_memory(void)
 {
-	mallopt(M_MMAP_THRESHOLD, 8 << 20);
+	mallopt(M_MMAP_THRESHOLD, 2 << 20);
 	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_TOP_PAD, 1 << 20);
 }
 
 static int start(struct daemon *d, struct err *err)
