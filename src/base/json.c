@@ -253,7 +253,7 @@ static json_t *quick_load(const char *text, size_t len)
 	struct quick q = {text, text + len, 0};
 	json_t *j;
 
-	if (!len || len > QUICK_MOST || memchr(text, '\\', len))
+	if (len > QUICK_MOST || memchr(text, '\\', len))
 		return NULL;
 	j = quick_value(&q);
 	return quick_peek(&q) || q.p < q.end ? NULL : j;
@@ -292,7 +292,7 @@ struct node *json_parse(const char *text, size_t len, struct arena *a,
 	enter(a);
 	/* What is done with the tree takes memory, too, and cannot say no. */
 	a->max = a->used + (max - a->used) / 2;
-	j = quick_load(text, len);
+	j = len ? quick_load(text, len) : NULL;
 	if (!j)
 		j = load(text, len, &why);
 	a->max = max;
