@@ -252,7 +252,7 @@ static void write_page(struct call *c, struct page *p, struct buf *out)
 	buf_addf(out, ",\"revision\":%llu}", (unsigned long long)p->at);
 }
 
-static void reply_page(struct call *c, const struct page *p)
+static void reply_page(struct call *c, struct page *p)
 {
 	struct buf out = BUF_INIT((size_t)1 << 30);
 

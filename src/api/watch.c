@@ -17,6 +17,10 @@
 #include "api/permit.h"
 #include "api/routes.h"
 
+/* A filter may let little through: after looking at so much, others get their
+ * turn first. */
+#define LOOK_MOST 5000
+
 struct watch {
 	struct call *call;
 	struct watcher watcher;
@@ -75,7 +79,7 @@ static void fill_snapshot(struct watch *w, struct buf *out)
 	size_t effort = 0;
 	struct record r;
 
-	while (out->len < STREAM_ENOUGH) {
+	while (out->len < STREAM_ENOUGH && effort < LOOK_MOST) {
 		if (!scan_next(&scan, &r, &effort)) {
 			add_ready(w, out);
 			return;
@@ -84,6 +88,7 @@ static void fill_snapshot(struct watch *w, struct buf *out)
 		if (shows(w, r.object))
 			add_event(out, "put", r.json, r.len, 0);
 	}
+	exchange_wake(w->call->x);
 }
 
 /* Only the last event of a revision carries it as its id: a client that is cut
@@ -130,15 +135,20 @@ static void add_gone(struct watch *w, struct buf *out)
 static bool fill_changes(struct watch *w, struct buf *out)
 {
 	const struct store *s = w->call->api->conf.store;
+	size_t looked = 0;
 	struct event e;
-	bool gone = false;
+	bool lost = false;
 
-	while (out->len < STREAM_ENOUGH &&
-	       store_next(s, w->call->noun->kind, &w->cursor, &e, &gone))
+	while (out->len < STREAM_ENOUGH && looked < LOOK_MOST &&
+	       store_next(s, w->call->noun->kind, &w->cursor, &e, &lost)) {
 		add_change(w, &e, out);
-	if (gone)
+		looked++;
+	}
+	if (looked == LOOK_MOST)
+		exchange_wake(w->call->x);
+	if (lost)
 		add_gone(w, out);
-	return !gone;
+	return !lost;
 }
 
 /* Rights may be taken away while a watch is open: it asks again each time. */

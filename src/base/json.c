@@ -118,7 +118,9 @@ static char quick_peek(struct quick *q)
 	while (q->p < q->end && (*q->p == ' ' || *q->p == '\n' ||
 				 *q->p == '\t' || *q->p == '\r'))
 		q->p++;
-	return q->p < q->end ? *q->p : '\0';
+	if (q->p == q->end)
+		return '\0';
+	return *q->p;
 }
 
 static bool quick_take(struct quick *q, char c)
@@ -290,7 +292,7 @@ struct node *json_parse(const char *text, size_t len, struct arena *a,
 	enter(a);
 	/* What is done with the tree takes memory, too, and cannot say no. */
 	a->max = a->used + (max - a->used) / 2;
-	j = quick_load(text, len);
+	j = len ? quick_load(text, len) : NULL;
 	if (!j)
 		j = load(text, len, &why);
 	a->max = max;

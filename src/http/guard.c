@@ -19,31 +19,49 @@ struct walk {
 	bool chunked;
 };
 
-static bool is_token(const char *s, size_t len)
+enum { IN_TOKEN = 1, IN_TEXT = 2 };
+
+/* What a byte may be part of: one look at each, for there are many. */
+static const unsigned char classes[256] = {
+	['\t'] = IN_TEXT,
+	[' '] = IN_TEXT,
+	['!'] = IN_TEXT | IN_TOKEN,
+	['"'] = IN_TEXT,
+	['#' ... '\''] = IN_TEXT | IN_TOKEN,
+	['(' ... ')'] = IN_TEXT,
+	['*' ... '+'] = IN_TEXT | IN_TOKEN,
+	[','] = IN_TEXT,
+	['-' ... '.'] = IN_TEXT | IN_TOKEN,
+	['/'] = IN_TEXT,
+	['0' ... '9'] = IN_TEXT | IN_TOKEN,
+	[':' ... '@'] = IN_TEXT,
+	['A' ... 'Z'] = IN_TEXT | IN_TOKEN,
+	['[' ... ']'] = IN_TEXT,
+	['^' ... 'z'] = IN_TEXT | IN_TOKEN,
+	['{'] = IN_TEXT,
+	['|'] = IN_TEXT | IN_TOKEN,
+	['}'] = IN_TEXT,
+	['~'] = IN_TEXT | IN_TOKEN,
+	[0x80 ... 0xff] = IN_TEXT,
+};
+
+static bool is_all(const char *s, size_t len, unsigned char class)
 {
-	static const bool in_token[256] = {
-		['!'] = true,         ['#' ... '\''] = true,
-		['*' ... '+'] = true, ['-' ... '.'] = true,
-		['0' ... '9'] = true, ['A' ... 'Z'] = true,
-		['^' ... 'z'] = true, ['|'] = true,
-		['~'] = true,
-	};
+	unsigned char all = class;
 
 	for (size_t i = 0; i < len; i++)
-		if (!in_token[(unsigned char)s[i]])
-			return false;
-	return len > 0;
+		all &= classes[(unsigned char)s[i]];
+	return all;
+}
+
+static bool is_token(const char *s, size_t len)
+{
+	return len > 0 && is_all(s, len, IN_TOKEN);
 }
 
 static bool is_text(const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
+	return is_all(s, len, IN_TEXT);
 }
 
 static bool is_placed(const struct walk *w, const char *name, size_t name_len,

@@ -11,6 +11,13 @@
 /* A value too long for a key is not indexed; a filter by it scans. */
 #define KEY_MOST 512
 
+/* Who has a name now.  One at most when a transaction is over; in its midst,
+ * or while it is replayed or taken back, there may be two. */
+struct named {
+	struct list entries;
+	char key[];
+};
+
 static const char *entry_key(const void *member)
 {
 	return ((const struct entry *)member)->id;
@@ -138,8 +145,8 @@ static void emit_tags(const struct each *each, const char *path,
 static void emit_value(const struct each *each, const struct index_field *i,
 		       const void *at)
 {
-	enum field_type type =
-		i->list == i->field ? i->field->item : i->field->type;
+	enum field_type type = i->list && i->list == i->field ? i->field->item
+							      : i->field->type;
 
 	if (type == FIELD_STRING) {
 		if (*(const char *const *)at)
@@ -186,7 +193,10 @@ static void add_text(const struct cache *c, const char *path,
 	field_text(f, at, out);
 }
 
-void cache_unique(const struct cache *c, const void *object, struct buf *out)
+/* The value that a kind's names are unique within, joined with the name: what
+ * the index path "@name" holds. */
+static void unique_key(const struct cache *c, const void *object,
+		       struct buf *out)
 {
 	const struct meta *meta = object;
 
@@ -212,7 +222,7 @@ static void each_key(const struct cache *c, const void *object,
 	if ((path && strcmp(path, "@name") != 0) ||
 	    !((const struct meta *)object)->name)
 		return;
-	cache_unique(c, object, &unique);
+	unique_key(c, object, &unique);
 	emit(each, "@name", buf_str(&unique));
 	buf_release(&unique);
 }
@@ -301,6 +311,8 @@ static struct entry *entry_new(struct cache *c, const char *id)
 
 	e->cache = c;
 	e->newest = NULL;
+	e->named = NULL;
+	list_init(&e->name_link);
 	memcpy(e->id, id, len);
 	map_add(&c->by_id, e->id, e);
 	sorted_add(&c->by_order, e);
@@ -369,6 +381,47 @@ static void join(struct change *change, struct version *v)
 	change->bytes += v->line_len;
 }
 
+static void leave_name(struct entry *e)
+{
+	list_remove(&e->name_link);
+	if (list_empty(&e->named->entries)) {
+		map_remove(&e->cache->names, e->named->key);
+		free(e->named);
+	}
+	e->named = NULL;
+	if (e->newest && e->newest->record.revision > e->cache->freed)
+		e->cache->freed = e->newest->record.revision;
+}
+
+static void take_name(struct entry *e, const char *key)
+{
+	e->named = map_get(&e->cache->names, key);
+	if (!e->named) {
+		size_t len = strlen(key) + 1;
+
+		e->named = xmalloc(sizeof(*e->named) + len);
+		memcpy(e->named->key, key, len);
+		list_init(&e->named->entries);
+		map_add(&e->cache->names, e->named->key, e->named);
+	}
+	list_add(&e->named->entries, &e->name_link);
+}
+
+/* The entry has another newest version: its name may have changed. */
+static void set_name(struct entry *e)
+{
+	const struct meta *meta = e->newest ? e->newest->record.object : NULL;
+	struct buf key = BUF_INIT(KEY_MOST);
+
+	if (meta && meta->name)
+		unique_key(e->cache, meta, &key);
+	if (e->named && strcmp(e->named->key, buf_str(&key)) != 0)
+		leave_name(e);
+	if (!e->named && key.len)
+		take_name(e, key.data);
+	buf_release(&key);
+}
+
 struct version *cache_add(struct cache *c, struct change *change,
 			  const char *id, const void *object, const char *line,
 			  size_t line_len)
@@ -396,9 +449,30 @@ struct version *cache_add(struct cache *c, struct change *change,
 		v->older->newer = v;
 	e->newest = v;
 	count(e, 1);
+	set_name(e);
 	each.ctx = e;
 	each_key(c, v->record.object, NULL, &each);
 	return v;
+}
+
+struct entry *cache_named(const struct cache *c, const void *object)
+{
+	const struct meta *meta = object;
+	struct buf key = BUF_INIT(KEY_MOST);
+	const struct named *n;
+
+	unique_key(c, object, &key);
+	n = map_get(&c->names, buf_str(&key));
+	buf_release(&key);
+	if (!n)
+		return NULL;
+	for (struct list *l = n->entries.next; l != &n->entries; l = l->next) {
+		struct entry *e = CONTAINER_OF(l, struct entry, name_link);
+
+		if (strcmp(e->id, meta->id) != 0)
+			return e;
+	}
+	return NULL;
 }
 
 static void version_free(struct version *v)
@@ -426,6 +500,8 @@ void cache_remove(struct version *v)
 	if (v->older)
 		v->older->newer = v->newer;
 	count(e, 1);
+	if (!v->newer)
+		set_name(e);
 	each_key(e->cache, v->record.object, NULL, &each);
 	if (!e->newest)
 		entry_free(e);
@@ -468,9 +544,14 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 void cache_release(struct cache *c)
 {
 	struct bucket *b;
+	struct named *n;
 	struct entry *e;
 	size_t i = 0;
 
+	while ((n = map_next(&c->names, &i)))
+		free(n);
+	map_release(&c->names);
+	i = 0;
 	while ((b = map_next(&c->buckets, &i)))
 		bucket_free(b);
 	map_release(&c->buckets);

@@ -409,7 +409,7 @@ static void the_trail_of_version_2_is_chained(void)
 
 	open_on(&r, rig_backends[1]);
 	rig_close(&r);
-	rig_remove(r.dir);
+	rig_release(r.dir);
 	CHECK(mkdtemp(strcpy(r.dir, "/tmp/muster-test-XXXXXX")) != NULL);
 	meddle(&r, version_2);
 	rig_reopen(&r);

@@ -370,6 +370,29 @@ static void check_event(const struct model *m, const struct event *e,
 		check_record(m, &e->before, before, i);
 }
 
+/* The changes of revision AT that cursor C is told of, all of them. */
+static bool follow_one(struct model *m, const struct kind *k, struct cursor *c,
+		       uint64_t at)
+{
+	const struct change_made *made = &m->made[at];
+	struct event e;
+	bool gone;
+	int last = -1;
+
+	for (int i = 0; i < made->n; i++)
+		if (kind_of(made->things[i]) == k)
+			last = i;
+	for (int i = 0; i <= last; i++) {
+		if (kind_of(made->things[i]) != k)
+			continue;
+		if (!store_next(m->rig.store, k, c, &e, &gone))
+			return false;
+		check_event(m, &e, at, made->things[i]);
+		CHECK_SEED(e.last == (i == last), m->seed);
+	}
+	return true;
+}
+
 /* Every change since the last time, once and in order; or that it is gone. */
 static void follow(struct model *m, int which)
 {
@@ -379,24 +402,8 @@ static void follow(struct model *m, int which)
 	struct event e;
 	bool gone;
 
-	for (uint64_t at = c->revision + 1; !lost && at <= m->durable; at++) {
-		const struct change_made *made = &m->made[at];
-		int last = -1;
-
-		for (int i = 0; i < made->n; i++)
-			if (kind_of(made->things[i]) == k)
-				last = i;
-		for (int i = 0; i <= last; i++) {
-			if (kind_of(made->things[i]) != k)
-				continue;
-			if (!store_next(m->rig.store, k, c, &e, &gone)) {
-				CHECK_SEED(!"a change is not told", m->seed);
-				return;
-			}
-			check_event(m, &e, at, made->things[i]);
-			CHECK_SEED(e.last == (i == last), m->seed);
-		}
-	}
+	for (uint64_t at = c->revision + 1; !lost && at <= m->durable; at++)
+		CHECK_SEED(follow_one(m, k, c, at), m->seed);
 	CHECK_SEED(!store_next(m->rig.store, k, c, &e, &gone), m->seed);
 	CHECK_SEED(gone == lost, m->seed);
 	if (gone)

@@ -207,6 +207,38 @@ static void check_entries(struct model *m)
 	CHECK_SEED(m->cache.live == live, m->seed);
 }
 
+/* Who has a name now: somebody who has it, or nobody when nobody does. */
+static void check_name(struct model *m, int shelf, int name)
+{
+	struct book b = book_of("", names[name], shelf_ids[shelf]);
+	const struct entry *e = cache_named(&m->cache, &b);
+	int takers = 0;
+	bool found = false;
+
+	for (int i = 0; i < BOOKS; i++) {
+		const struct draft *d = &m->chain[i][m->n[i] ? m->n[i] - 1 : 0];
+
+		if (!m->n[i] || !d->there || d->name != name ||
+		    d->shelf != shelf)
+			continue;
+		takers++;
+		found |= e && strcmp(e->id, book_ids[i]) == 0;
+		/* Nobody clashes with himself. */
+		b.meta.id = book_ids[i];
+	}
+	CHECK_SEED(found == (takers > 0) && !!e == found, m->seed);
+	if (takers)
+		CHECK_SEED(!!cache_named(&m->cache, &b) == (takers > 1),
+			   m->seed);
+}
+
+static void check_names(struct model *m)
+{
+	for (int s = 0; s < SHELVES; s++)
+		for (int n = 0; n < NAMES; n++)
+			check_name(m, s, n);
+}
+
 static void run_seed(uint64_t seed)
 {
 	static struct model m;
@@ -225,13 +257,15 @@ static void run_seed(uint64_t seed)
 		if (turn % 20 == 0)
 			check_indexes(&m);
 		check_entries(&m);
+		check_names(&m);
 	}
 	/* With the last version goes the last key. */
 	for (int i = 0; i < BOOKS && seed % 2; i++)
 		while (m.n[i])
 			take_off(&m, i);
 	if (seed % 2)
-		CHECK_SEED(!m.cache.buckets.count && !m.cache.by_id.count,
+		CHECK_SEED(!m.cache.buckets.count && !m.cache.by_id.count &&
+				   !m.cache.names.count,
 			   seed);
 	cache_release(&m.cache);
 	for (size_t i = 0; i < m.n_changes; i++)

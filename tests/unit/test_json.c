@@ -127,6 +127,7 @@ static void refuses_what_is_not(void)
 	CHECK_STR(again_n("[1\0,2]", 6), "invalid");
 	CHECK_STR(again_n("\"a\0b\"", 5), "invalid");
 	CHECK_STR(again_n("\0", 1), "invalid");
+	CHECK_STR(again_n(NULL, 0), "invalid");
 }
 
 /* An escape anywhere has jansson read all of the text: with and without one

@@ -343,11 +343,14 @@ static void a_flipped_byte_is_no_data(void)
 	for (unsigned i = 0; i < flips; i++) {
 		size_t at = i < 100 ? i : random_below(&random.base, len);
 		char was = file[at];
+		unsigned flip;
 
 		files_remove(copy.dir);
 		CHECK(mkdir(copy.dir, 0700) == 0);
-		file[at] ^= (char)(i % 3 ? 1 << random_below(&random.base, 8)
-					 : 0xff);
+		flip = 0xff;
+		if (i % 3)
+			flip = 1U << random_below(&random.base, 8);
+		file[at] = (char)((unsigned char)was ^ flip);
 		files_write(files_path(path, copy.dir, SQLITE_FILE), file, len);
 		refused += open_damaged(&copy, &want);
 		if (!test_ok) {

@@ -197,7 +197,8 @@ static void every_flipped_byte_is_noticed(void)
 	for (size_t i = 0; i < len && test_ok; i += step) {
 		char was = data[i];
 
-		data[i] ^= (char)(1 + random_below(&random.base, 255));
+		data[i] = (char)(was ^
+				 (char)(1 + random_below(&random.base, 255)));
 		files_write(bad, data, len);
 		data[i] = was;
 		CHECK(refused(bad, dir, &err) && err.code == ERR_INVALID);
