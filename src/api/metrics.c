@@ -106,6 +106,17 @@ void handle_version(struct call *c)
 	call_reply(c, 200, json, strlen(json), 0);
 }
 
+static void add_ids(struct buf *b, const struct principal *p)
+{
+	buf_adds(b, ",\"userIds\":[");
+	for (size_t i = 0; i < p->n_ids; i++) {
+		if (i)
+			buf_addc(b, ',');
+		json_add_string(b, p->ids[i], strlen(p->ids[i]));
+	}
+	buf_addc(b, ']');
+}
+
 static void add_who(struct buf *b, const struct principal *p)
 {
 	buf_adds(b, "{\"id\":");
@@ -114,6 +125,8 @@ static void add_who(struct buf *b, const struct principal *p)
 	json_add_string(b, p->name, strlen(p->name));
 	if (p->token_id)
 		buf_addf(b, ",\"tokenId\":\"%s\"", p->token_id);
+	if (p->n_ids > 1)
+		add_ids(b, p);
 	buf_adds(b, ",\"grants\":[");
 	for (size_t i = 0; i < p->n; i++) {
 		const struct grant *g = &p->grants[i];

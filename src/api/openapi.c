@@ -94,7 +94,7 @@ static void add_query(struct buf *out, const struct route *r,
 			if (strcmp(words[i].name, *q) == 0)
 				add_parameter(out, "query", *q, words[i].schema,
 					      words[i].doc);
-	if (!(r->flags & ROUTE_FILTERS))
+	if (!(r->flags & ROUTE_FILTERS) || !k)
 		return;
 	assert(k);
 	w = field_walk(k->fields);
@@ -116,10 +116,22 @@ static void add_query(struct buf *out, const struct route *r,
 			      "Only those in this state.");
 }
 
+/* What follows the id in a path: "rotate"; NULL when nothing does. */
+static const char *below(const struct route *r)
+{
+	const char *id = strstr(r->path, "{id}/");
+
+	return id ? id + strlen("{id}/") : NULL;
+}
+
 static void add_headers(struct buf *out, const struct route *r)
 {
 	static const char text[] = "{\"type\":\"string\"}";
 
+	if (r->need != NEED_NOTHING)
+		add_parameter(out, "header", "Muster-Act-As", text,
+			      "Act for the user or service account with this "
+			      "id, as far as both may.");
 	if (strcmp(r->method, "POST") == 0)
 		add_parameter(out, "header", "Idempotency-Key", text,
 			      "The same key with the same body is answered as "
@@ -128,7 +140,8 @@ static void add_headers(struct buf *out, const struct route *r)
 	    strcmp(r->method, "DELETE") == 0)
 		add_parameter(out, "header", "If-Match", text,
 			      "The ETag it must still have; else 412.");
-	if (strstr(r->path, "{id}") && strcmp(r->method, "GET") == 0)
+	if (strstr(r->path, "{id}") && !below(r) &&
+	    strcmp(r->method, "GET") == 0)
 		add_parameter(out, "header", "If-None-Match", text,
 			      "The ETag you know: 304 while it has it; with "
 			      "wait, answered once it has another.");
@@ -145,7 +158,7 @@ static void add_request(struct buf *out, const struct route *r,
 	} bodies[] = {
 		{"POST", "Create"}, {"PUT", "Replace"}, {"PATCH", "Patch"}};
 
-	for (size_t i = 0; r->consumes && i < COUNT_OF(bodies); i++) {
+	for (size_t i = 0; k && r->consumes && i < COUNT_OF(bodies); i++) {
 		if (strcmp(bodies[i].method, r->method) != 0)
 			continue;
 		assert(k);
@@ -204,11 +217,38 @@ static const struct {
 	 "\"required\":[\"name\",\"issuer\",\"clientId\",\"audience\","
 	 "\"scopes\"],\"additionalProperties\":{\"type\":\"string\"}}}}}"},
 	{"/v1/whoami", "200", "application/json",
-	 "{\"type\":\"object\",\"required\":[\"id\",\"name\",\"roles\"],"
-	 "\"properties\":{\"id\":{\"type\":\"string\"},\"name\":{\"type\":"
-	 "\"string\"},\"roles\":{\"type\":\"array\",\"items\":{\"type\":"
-	 "\"string\"}}}}"},
+	 "{\"$ref\":\"#/components/schemas/Principal\"}"},
+	{"/v1/tokens/{id}/rotate", "200", "application/json",
+	 "{\"$ref\":\"#/components/schemas/Token\"}"},
+	{"/v1/organizations/{id}/usage", "200", "application/json",
+	 "{\"$ref\":\"#/components/schemas/Usage\"}"},
+	{"/v1/projects/{id}/usage", "200", "application/json",
+	 "{\"$ref\":\"#/components/schemas/Usage\"}"},
 };
+
+static const char usage[] =
+	",\"Usage\":{\"type\":\"object\",\"required\":[\"items\"],"
+	"\"additionalProperties\":false,\"properties\":{\"items\":{\"type\":"
+	"\"array\",\"items\":{\"type\":\"object\",\"required\":[\"kind\","
+	"\"unit\",\"committed\",\"reserved\",\"used\"],"
+	"\"additionalProperties\":false,\"properties\":{\"kind\":{\"type\":"
+	"\"string\"},\"unit\":{\"type\":\"string\"},\"committed\":{\"type\":"
+	"\"integer\"},\"reserved\":{\"type\":\"integer\"},\"used\":{\"type\":"
+	"\"integer\"},\"limit\":{\"type\":\"integer\"},\"free\":{\"type\":"
+	"\"integer\"}}}}}}";
+
+static const char principal[] =
+	",\"Principal\":{\"type\":\"object\",\"required\":[\"id\",\"name\","
+	"\"grants\"],\"additionalProperties\":false,\"properties\":{"
+	"\"id\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},"
+	"\"tokenId\":{\"type\":\"string\"},"
+	"\"userIds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	"\"grants\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"required\":[\"permissions\"],\"properties\":{"
+	"\"organizationId\":{\"type\":\"string\"},"
+	"\"projectId\":{\"type\":\"string\"},\"permissions\":{\"type\":"
+	"\"array\",\"items\":{\"type\":\"string\"}}}}},"
+	"\"actingFor\":{\"$ref\":\"#/components/schemas/Principal\"}}}";
 
 #define TEXT_HEADER "{\"schema\":{\"type\":\"string\"}}"
 #define SURE_HEADER "{\"required\":true,\"schema\":{\"type\":\"string\"}}"
@@ -274,6 +314,9 @@ static void add_noun_answers(struct buf *out, const struct route *r,
 	if (r->flags & ROUTE_FILTERS) {
 		add_answer(out, "200", "A page, or a watch.", "");
 		add_schema(out, k->title, "List", STREAM);
+	} else if (below(r)) {
+		add_answer(out, "200", "A page.", "");
+		add_schema(out, "Event", "List", "");
 	} else if (strcmp(r->method, "GET") == 0) {
 		add_answer(out, "200", "The object.", etag);
 		add_schema(out, k->title, "", "");
@@ -293,6 +336,11 @@ static void add_noun_answers(struct buf *out, const struct route *r,
 		add_answer(out, "200", "The plan.", "");
 		add_schema(out, "Plan", "", "");
 		add_answer(out, "204", "Deleted.", "},");
+		if (noun_find(k->plural)->cascades) {
+			add_answer(out, "202",
+				   "What is its is being deleted first.", etag);
+			add_schema(out, k->title, "", "");
+		}
 	} else {
 		add_answer(out, "200", "The object as it is now, or the plan.",
 			   ",\"headers\":{\"ETag\":" TEXT_HEADER "}");
@@ -317,9 +365,26 @@ static void add_answers(struct buf *out, const struct route *r,
 	buf_adds(out, "}}");
 }
 
-/* "listProjects", "patchProject", "whoami": what generated clients call it. */
-static void add_operation_id(struct buf *out, const struct route *r,
-			     const struct kind *k)
+static void add_capital(struct buf *out, const char *word)
+{
+	buf_addf(out, "%c%s", word[0] & ~0x20, word + 1);
+}
+
+/* The kind in a path that names one: "/v1/tokens/{id}/rotate". */
+static const struct kind *kind_in(const char *path)
+{
+	for (size_t i = 0; i < n_nouns; i++) {
+		const char *plural = nouns[i].kind->plural;
+		size_t len = strlen(plural);
+
+		if (strncmp(path, "/v1/", 4) == 0 &&
+		    strncmp(path + 4, plural, len) == 0 && path[4 + len] == '/')
+			return nouns[i].kind;
+	}
+	return NULL;
+}
+
+static const char *verb_of(const struct route *r)
 {
 	static const struct {
 		const char *method, *verb;
@@ -328,17 +393,35 @@ static void add_operation_id(struct buf *out, const struct route *r,
 		     {"PUT", "replace"},
 		     {"PATCH", "patch"},
 		     {"DELETE", "delete"}};
+
+	for (size_t i = 0; i < COUNT_OF(verbs); i++)
+		if (strcmp(verbs[i].method, r->method) == 0)
+			return verbs[i].verb;
+	return r->method;
+}
+
+/* "listProjects", "patchProject", "getProjectUsage", "rotateToken", "whoami":
+ * what generated clients call it. */
+static void add_operation_id(struct buf *out, const struct route *r,
+			     const struct kind *k)
+{
+	const struct kind *named = k ? k : kind_in(r->path);
 	const char *last = strrchr(r->path, '/') + 1;
 
 	buf_adds(out, ",\"operationId\":\"");
-	if (!k)
+	if (named && below(r) && strcmp(r->method, "GET") != 0) {
+		buf_addf(out, "%s%s", below(r), named->title);
+	} else if (named && below(r)) {
+		buf_addf(out, "get%s", named->title);
+		add_capital(out, below(r));
+	} else if (!k) {
 		buf_add(out, last, strcspn(last, "."));
-	else if (r->flags & ROUTE_FILTERS)
-		buf_addf(out, "list%c%s", k->plural[0] & ~0x20, k->plural + 1);
-	for (size_t i = 0; k && i < COUNT_OF(verbs); i++)
-		if (!(r->flags & ROUTE_FILTERS) &&
-		    strcmp(verbs[i].method, r->method) == 0)
-			buf_addf(out, "%s%s", verbs[i].verb, k->title);
+	} else if (r->flags & ROUTE_FILTERS) {
+		buf_adds(out, "list");
+		add_capital(out, k->plural);
+	} else {
+		buf_addf(out, "%s%s", verb_of(r), k->title);
+	}
 	buf_addc(out, '"');
 }
 
@@ -374,7 +457,7 @@ static void add_path(struct buf *out, const struct route *r,
 {
 	const char *hole = strstr(r->path, "{noun}");
 
-	if (!hole) {
+	if (!hole || !k) {
 		buf_adds(out, r->path);
 		return;
 	}
@@ -464,6 +547,8 @@ void openapi_write(const char *version, struct buf *out)
 		 "\"type\":\"string\"}}},\"object\":{\"type\":\"object\"}}"
 		 "}");
 	buf_adds(out, audit_entry);
+	buf_adds(out, principal);
+	buf_adds(out, usage);
 	for (size_t i = 0; i < n_nouns; i++)
 		add_schemas_of(out, nouns[i].kind);
 	buf_adds(out, "}}}");

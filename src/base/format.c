@@ -111,6 +111,15 @@ static bool check_permission(const char *s, size_t len)
 	return colon && is_part(s, noun) && is_part(colon + 1, len - noun - 1);
 }
 
+static bool check_scoped(const char *s, size_t len)
+{
+	const char *slash = memchr(s, '/', len);
+	size_t scope = slash ? (size_t)(slash - s) : 0;
+
+	return slash && scope + 1 < len && check_name(s, scope) &&
+	       check_text(slash + 1, len - scope - 1);
+}
+
 const struct format format_name = {
 	NULL, "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
 	"must be 1 to 63 of a-z, 0-9 and '-', with no '-' at either end",
@@ -147,3 +156,8 @@ const struct format format_permission = {
 	NULL, "^([*]|[a-z]{1,32}):([*]|[a-z]{1,32})$",
 	"must be noun:verb, like projects:read; either may be *",
 	check_permission};
+
+const struct format format_scoped = {
+	NULL, "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[^\\x00-\\x1f\\x7f-\\x9f]+$",
+	"must be ISSUER/GROUP, the issuer by the name it has here",
+	check_scoped};

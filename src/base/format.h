@@ -24,3 +24,4 @@ extern const struct format format_base64;
 extern const struct format format_word; /* letters: "instances:read" */
 extern const struct format format_email;
 extern const struct format format_permission; /* "projects:read", "*:read" */
+extern const struct format format_scoped;     /* "corp/admins" */

@@ -24,16 +24,19 @@ struct keyring {
 	} keys[SEAL_KEYS_MOST];
 };
 
+#define PAGE     ((size_t)4096)
+#define RING_LEN ((sizeof(struct keyring) + PAGE - 1) / PAGE * PAGE)
+
 /* Pages of its own; locking them may be beyond what a process is allowed. */
 struct keyring *keyring_new(void)
 {
-	struct keyring *k = mmap(NULL, sizeof(*k), PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct keyring *k = aligned_alloc(PAGE, RING_LEN);
 
-	if (k == MAP_FAILED)
+	if (!k)
 		abort();
-	(void)madvise(k, sizeof(*k), MADV_DONTDUMP);
-	(void)mlock(k, sizeof(*k));
+	memset(k, 0, RING_LEN);
+	(void)madvise(k, RING_LEN, MADV_DONTDUMP);
+	(void)mlock(k, RING_LEN);
 	return k;
 }
 
@@ -41,8 +44,10 @@ void keyring_free(struct keyring *k)
 {
 	if (!k)
 		return;
-	explicit_bzero(k, sizeof(*k));
-	munmap(k, sizeof(*k));
+	explicit_bzero(k, RING_LEN);
+	(void)munlock(k, RING_LEN);
+	(void)madvise(k, RING_LEN, MADV_DODUMP);
+	free(k);
 }
 
 static void set_id(struct keyring *k, size_t i)
@@ -61,6 +66,16 @@ static bool is_there(const struct keyring *k, const char *id)
 	return false;
 }
 
+/* Both alphabets are read. */
+static char url_letter(char c)
+{
+	if (c == '+')
+		return '-';
+	if (c == '/')
+		return '_';
+	return c;
+}
+
 /* A word of the text into the next place, which is wiped if it is no key. */
 static int add_key(struct keyring *k, const char *word, size_t len,
 		   struct err *err)
@@ -73,10 +88,11 @@ static int add_key(struct keyring *k, const char *word, size_t len,
 	if (k->n == SEAL_KEYS_MOST)
 		return err_set(err, ERR_INVALID, "there are more than %d keys",
 			       SEAL_KEYS_MOST);
-	for (size_t i = 0; i < len && len == KEY_TEXT; i++)
-		text[i] = word[i] == '+' ? '-' : word[i] == '/' ? '_' : word[i];
-	if (len == KEY_TEXT)
+	if (len == KEY_TEXT) {
+		for (size_t i = 0; i < len; i++)
+			text[i] = url_letter(word[i]);
 		n = base64url_decode(text, len, k->keys[k->n].key);
+	}
 	explicit_bzero(text, sizeof(text));
 	if (n != SEAL_KEY_LEN) {
 		explicit_bzero(&k->keys[k->n], sizeof(k->keys[k->n]));

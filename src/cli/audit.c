@@ -35,7 +35,7 @@ static const struct {
 		{"project-id", .argument = "ID",                               \
 		 .doc = "Only of this project."},                              \
 		{"action", .argument = "ACTION",                               \
-		 .doc = "Only this: create, update, delete, …"},               \
+		 .doc = "Only this: create, update, delete, ..."},             \
 		{"result", .argument = "RESULT",                               \
 		 .doc = "Only what ended so: ok, or a problem's code."},       \
 		{"since", .argument = "TIME",                                  \

@@ -241,7 +241,7 @@ static int redeem(struct cli *c, const struct attempt *a, const char *place,
 		a->verifier,
 	};
 	struct buf form = BUF_INIT(64 << 10);
-	struct oauth_answer answered;
+	struct oauth_answer answered = {0};
 	int rc;
 
 	for (size_t i = 0; i < COUNT_OF(pairs); i += 2) {

@@ -150,7 +150,7 @@ int oauth_discover(struct cli *c, const char *issuer, struct oauth_places *ret,
 		   struct failure *p)
 {
 	size_t len = strlen(issuer);
-	struct oauth_answer answer;
+	struct oauth_answer answer = {0};
 	const struct node *n;
 
 	while (len && issuer[len - 1] == '/')
@@ -216,7 +216,7 @@ int oauth_take(struct cli *c, const struct oauth_issuer *i,
 {
 	const char *access = node_text(reply, "access_token");
 	const char *id = node_text(reply, "id_token");
-	const char *refresh = node_text(reply, "refresh_token");
+	const char *again = node_text(reply, "refresh_token");
 	struct node *claims = claims_of(c, id), *exp;
 
 	if (nonce && !same(claims ? node_text(claims, "nonce") : NULL, nonce))
@@ -238,8 +238,8 @@ int oauth_take(struct cli *c, const struct oauth_issuer *i,
 	c->target.client_id = i->client_id;
 	c->target.audience = i->audience;
 	/* One that may be used again is not sent again. */
-	if (refresh)
-		c->target.refresh_token = refresh;
+	if (again)
+		c->target.refresh_token = again;
 	c->target.expires_at = exp && node_type(exp) == NODE_INT &&
 					       node_int(exp) > 0 &&
 					       node_int(exp) < 253402300799
@@ -278,7 +278,7 @@ static int poll_token(struct cli *c, const struct oauth_issuer *i,
 
 	while (clock_mono(c->clock) < end) {
 		struct timespec t = {(time_t)wait, 0};
-		struct oauth_answer answer;
+		struct oauth_answer answer = {0};
 		const char *error;
 
 		nanosleep(&t, NULL);
@@ -304,7 +304,7 @@ int oauth_device(struct cli *c, const struct oauth_issuer *i,
 		form_of(c, (const char *const[]){"client_id", i->client_id,
 						 "scope", i->scopes, NULL});
 	const char *code, *where, *whole;
-	struct oauth_answer answer;
+	struct oauth_answer answer = {0};
 
 	if (!at->device)
 		return err_set(&p->err, ERR_UNSUPPORTED,
@@ -336,8 +336,8 @@ static int refresh(struct cli *c, const struct context *old, struct failure *p)
 		c, (const char *const[]){"grant_type", "refresh_token",
 					 "refresh_token", old->refresh_token,
 					 "client_id", old->client_id, NULL});
-	struct oauth_answer answer;
-	struct oauth_places at;
+	struct oauth_answer answer = {0};
+	struct oauth_places at = {0};
 
 	if (oauth_discover(c, old->issuer, &at, p) < 0 ||
 	    oauth_call(c, at.token, form, &answer, p) < 0)
@@ -396,8 +396,8 @@ int oauth_renew(struct cli *c, struct failure *p)
 
 void oauth_revoke(struct cli *c, const struct context *context)
 {
-	struct oauth_answer answer;
-	struct oauth_places at;
+	struct oauth_answer answer = {0};
+	struct oauth_places at = {0};
 	struct failure why = {0};
 	const char *form;
 

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "daemon/config.h"
+#include "daemon/fsck.h"
 #include "daemon/serve.h"
 #include "store/sqlite.h"
 
@@ -94,6 +95,39 @@ static int run_restore(struct cli *c, int argc, char **argv)
 	return EXIT_OK;
 }
 
+static const struct command_option fsck_options[] = {
+	{"data", 0, 0, "DIR", "The server's data folder; ./var by default."},
+	{"key-file", 0, 0, "FILE",
+	 "The keys that secrets are sealed with; in the data folder by "
+	 "default."},
+	{0},
+};
+
+static int run_fsck(struct cli *c, int argc, char **argv)
+{
+	struct fsck_report report;
+	struct err err = {0};
+	struct args args;
+	const char *data;
+	int r;
+
+	if (cli_parse(c, fsck_options, argc, argv, &args) < 0 ||
+	    cli_words(c, &args, 0, 0) < 0)
+		return EXIT_USAGE;
+	data = args_value(&args, "data");
+	r = fsck(data ? data : "./var", args_value(&args, "key-file"), &report,
+		 &err);
+	if (report.text.len)
+		fputs(buf_str(&report.text), c->out);
+	if (r == 0)
+		fprintf(c->out, "fsck: %zu objects, %zu differences\n",
+			report.objects, report.differences);
+	buf_release(&report.text);
+	if (r < 0)
+		return fail(c, "check", &err);
+	return report.differences ? EXIT_REFUSED : EXIT_OK;
+}
+
 static const struct command_example serve_examples[] = {
 	{"On this machine, with everything in ./var:", "muster serve"},
 	{"With TLS and other limits, from a file:",
@@ -110,6 +144,11 @@ static const struct command_example backup_examples[] = {
 static const struct command_example restore_examples[] = {
 	{"Into an empty folder:",
 	 "muster restore --data /var/lib/muster /backup/monday.db"},
+	{0},
+};
+
+static const struct command_example fsck_examples[] = {
+	{"While the server runs:", "muster fsck --data /var/lib/muster"},
 	{0},
 };
 
@@ -141,6 +180,18 @@ const struct command daemon_commands[] = {
 	 .examples = restore_examples,
 	 .options = data_options,
 	 .run = run_restore},
+	{.name = "fsck",
+	 .summary = "Check that a server's data holds together",
+	 .usage = "[--data DIR]",
+	 .help = "Copies the database of this machine's server as it is at one "
+		 "moment, and checks the copy: that each reference leads to "
+		 "something of the same organization, that names are unique, "
+		 "that quota adds up and no limit is passed, that the indexes "
+		 "and the audit trail are right.  It prints each difference; "
+		 "there should be none.",
+	 .examples = fsck_examples,
+	 .options = fsck_options,
+	 .run = run_fsck},
 	{.name = "audit",
 	 .summary = "See who did what, and prove it",
 	 .help = "Every change, done or refused, leaves an entry that nobody "

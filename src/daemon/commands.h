@@ -1,4 +1,4 @@
-/* commands - the server's own commands: serve, backup, restore, … */
+/* commands - the server's own commands: serve, backup, restore and more */
 #pragma once
 
 #include "cli/cli.h"

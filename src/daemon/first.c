@@ -18,7 +18,7 @@ struct making {
 	struct txn txn;
 	struct loop *loop;
 	char token[TOKEN_LEN + 1];
-	bool done;
+	bool done, waiting;
 	struct err err;
 };
 
@@ -36,7 +36,9 @@ static void made(struct txn *t, const struct err *err)
 	m->done = true;
 	if (err)
 		m->err = *err;
-	loop_stop(m->loop);
+	/* Stopping a loop that does not run would end its next run. */
+	if (m->waiting)
+		loop_stop(m->loop);
 }
 
 static int write_token(const char *path, const char *token, struct err *err)
@@ -96,7 +98,8 @@ int first_start(struct store *s, struct loop *l, const char *data,
 	}
 	m.txn = (struct txn){.fn = make, .done = made, .ctx = &m};
 	store_transact(s, &m.txn);
-	if (!m.done)
+	m.waiting = !m.done;
+	if (m.waiting)
 		loop_run(l);
 	explicit_bzero(m.token, sizeof(m.token));
 	if (m.err.code) {

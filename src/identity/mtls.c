@@ -48,14 +48,17 @@ static int hex_value(char c)
 static char take_char(const char **p)
 {
 	const char *s = *p;
+	int high, low;
 
 	if (s[0] != '\\' || !s[1]) {
 		*p = s + 1;
 		return s[0];
 	}
-	if (hex_value(s[1]) >= 0 && hex_value(s[2]) >= 0) {
+	high = hex_value(s[1]);
+	low = high < 0 ? -1 : hex_value(s[2]);
+	if (high >= 0 && low >= 0) {
 		*p = s + 3;
-		return (char)(hex_value(s[1]) << 4 | hex_value(s[2]));
+		return (char)(high * 16 + low);
 	}
 	*p = s + 2;
 	return s[1];
@@ -130,8 +133,8 @@ static const char *find_named(const struct store *s, const struct kind *k,
 					 : NULL;
 
 		if (strlen(meta->name) == len &&
-		    memcmp(meta->name, name, len) == 0 && !of == !owner &&
-		    (!of || strcmp(of, owner) == 0))
+		    memcmp(meta->name, name, len) == 0 &&
+		    (of && owner ? strcmp(of, owner) == 0 : of == owner))
 			return meta->id;
 	}
 	return NULL;

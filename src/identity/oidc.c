@@ -346,8 +346,6 @@ int oidc_check(struct oidc *o, const char *token, const char *digest,
 	       const struct oidc_person **ret, struct err *err)
 {
 	struct seen *seen;
-	struct arena a;
-	int rc;
 
 	if (!o || !o->conf.n)
 		return err_set(err, ERR_UNAUTHENTICATED,
@@ -355,6 +353,9 @@ int oidc_check(struct oidc *o, const char *token, const char *digest,
 			       "begin with muster_ are taken");
 	seen = map_get(&o->seen, digest);
 	if (!seen) {
+		struct arena a;
+		int rc;
+
 		arena_init(&a, TOKEN_TREE);
 		rc = judge(o, token, digest, &a, err);
 		arena_release(&a);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/list.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "identity/oidc.h"
@@ -14,7 +14,7 @@
 #include "model/user.h"
 #include "store/read.h"
 
-/* Users that one person may be. */
+/* Users that one person may be, one in an organization. */
 #define USERS_MOST ((size_t)1024)
 
 /* Names derived from addresses (RFC 9562). */
@@ -22,13 +22,13 @@
 
 struct persons {
 	struct store *store;
-	struct list binding;
+	struct map binding; /* id to struct binding */
 };
 
 /* A user that is being bound. */
 struct binding {
 	struct txn txn;
-	struct list link;
+	struct persons *all;
 	char id[UUID_LEN + 1];
 	char *issuer, *subject, *email;
 };
@@ -38,13 +38,13 @@ struct match {
 	struct persons *all;
 	const struct oidc_person *person;
 	struct arena *arena;
-	const char *ids[USERS_MOST]; /* active users */
+	const char *ids[USERS_MOST];  /* active users */
+	const char *orgs[USERS_MOST]; /* theirs */
 	size_t n;
 	const char *barred[USERS_MOST]; /* organizations of the others */
 	size_t n_barred;
-	int state;        /* of one of those */
-	const char *name; /* of the first that is active */
-	size_t n_unbound;
+	int state;           /* of one of those */
+	const char *name;    /* of the first that is active */
 	const char **groups; /* counted already */
 	size_t n_groups;
 };
@@ -54,13 +54,11 @@ struct persons *persons_new(struct store *s)
 	struct persons *all = xcalloc(1, sizeof(*all));
 
 	all->store = s;
-	list_init(&all->binding);
 	return all;
 }
 
 static void binding_free(struct binding *b)
 {
-	list_remove(&b->link);
 	free(b->issuer);
 	free(b->subject);
 	free(b->email);
@@ -69,11 +67,14 @@ static void binding_free(struct binding *b)
 
 void persons_free(struct persons *all)
 {
+	struct binding *b;
+	size_t i = 0;
+
 	if (!all)
 		return;
-	while (!list_empty(&all->binding))
-		binding_free(
-			CONTAINER_OF(all->binding.next, struct binding, link));
+	while ((b = map_next(&all->binding, &i)))
+		binding_free(b);
+	map_release(&all->binding);
 	free(all);
 }
 
@@ -126,12 +127,14 @@ static int bind_user(struct tx *tx, void *ctx, struct err *err)
 	new.meta.generation++;
 	new.meta.updated_at = tx_time(tx);
 	new.meta.updated_by = arena_printf(tx_arena(tx), "user:%s", old->email);
-	buf_adds(&entry, "{\"who\":");
+	buf_addf(&entry, "{\"who\":{\"id\":\"%s\",\"name\":", b->id);
 	json_add_string(&entry, new.meta.updated_by,
 			strlen(new.meta.updated_by));
 	buf_addf(&entry,
-		 ",\"action\":\"bind\",\"kind\":\"user\",\"id\":\"%s\"}",
-		 b->id);
+		 "},\"action\":\"bind\",\"kind\":\"user\",\"objectId\":\"%s\","
+		 "\"organizationId\":\"%s\",\"before\":%lld,"
+		 "\"result\":\"ok\"}",
+		 b->id, old->organization_id, (long long)old->meta.revision);
 	tx_audit(tx, old->organization_id, buf_str(&entry));
 	buf_release(&entry);
 	return tx_put(tx, &user_kind, &new, err);
@@ -140,48 +143,59 @@ static int bind_user(struct tx *tx, void *ctx, struct err *err)
 /* A failure is met again, and told, when the call tries again. */
 static void bound(struct txn *t, const struct err *err)
 {
+	struct binding *b = CONTAINER_OF(t, struct binding, txn);
+
 	(void)err;
-	binding_free(CONTAINER_OF(t, struct binding, txn));
+	map_remove(&b->all->binding, b->id);
+	binding_free(b);
 }
 
-static bool is_binding(const struct persons *all, const char *id)
-{
-	for (struct list *l = all->binding.next; l != &all->binding;
-	     l = l->next)
-		if (strcmp(CONTAINER_OF(l, struct binding, link)->id, id) == 0)
-			return true;
-	return false;
-}
-
-static void begin_binding(struct persons *all, const struct user *u,
+static void begin_binding(struct persons *all, const char *id,
 			  const struct jwt_claims *c)
 {
 	struct binding *b;
 
-	if (is_binding(all, u->meta.id))
+	if (map_get(&all->binding, id))
 		return;
 	b = xcalloc(1, sizeof(*b));
-	memcpy(b->id, u->meta.id, sizeof(b->id));
+	b->all = all;
+	memcpy(b->id, id, sizeof(b->id));
 	b->issuer = xstrdup(c->issuer);
 	b->subject = xstrdup(c->subject);
 	b->email = xstrdup(c->email);
 	b->txn = (struct txn){.fn = bind_user, .done = bound, .ctx = b};
-	list_add(&all->binding, &b->link);
+	map_add(&all->binding, b->id, b);
 	store_transact(all->store, &b->txn);
 }
 
+static bool is_among(const char *const *list, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same(list[i], word))
+			return true;
+	return false;
+}
+
+/* The first of an organization counts: with many, its administrators could
+ * crowd out those of others. */
 static void add_user(struct match *m, const struct user *u)
 {
-	if (m->n == USERS_MOST || m->n_barred == USERS_MOST)
-		return;
+	const char *org = u->organization_id;
+
 	if (u->state != USER_ACTIVE) {
-		m->barred[m->n_barred++] =
-			arena_strdup(m->arena, u->organization_id);
+		if (m->n_barred == USERS_MOST ||
+		    is_among(m->barred, m->n_barred, org))
+			return;
+		m->barred[m->n_barred++] = arena_strdup(m->arena, org);
 		m->state = u->state;
 		return;
 	}
+	if (m->n == USERS_MOST || is_among(m->orgs, m->n, org) ||
+	    is_among(m->barred, m->n_barred, org))
+		return;
 	if (!m->n)
 		m->name = arena_printf(m->arena, "user:%s", u->email);
+	m->orgs[m->n] = arena_strdup(m->arena, org);
 	m->ids[m->n++] = arena_strdup(m->arena, u->meta.id);
 }
 
@@ -203,7 +217,7 @@ static void match_subject(struct match *m)
 	}
 }
 
-/* Those without a subject; the active ones are left for bind_all(). */
+/* Those without a subject. */
 static void match_email(struct match *m, const char *email)
 {
 	const struct oidc_person *p = m->person;
@@ -220,20 +234,17 @@ static void match_email(struct match *m, const char *email)
 		    (u->issuer && !same(u->issuer, p->claims.issuer)) ||
 		    !covers(m->all->store, p->issuer, u->organization_id))
 			continue;
-		if (u->state != USER_ACTIVE)
-			add_user(m, u);
-		else if (m->n_unbound < USERS_MOST)
-			m->ids[m->n_unbound++] =
-				arena_strdup(m->arena, u->meta.id);
+		add_user(m, u);
 	}
 }
 
-/* Begin to bind those that their address alone makes theirs; how many. */
+/* Begin to bind those that their address alone makes theirs, in organizations
+ * where they are nobody yet; how many there are. */
 static size_t bind_all(struct match *m)
 {
 	const struct jwt_claims *c = &m->person->claims;
+	size_t known = m->n;
 	char *lower;
-	struct record r;
 
 	if (!c->email || !c->email_verified)
 		return 0;
@@ -243,19 +254,9 @@ static size_t bind_all(struct match *m)
 		*p = (char)tolower((unsigned char)*p);
 	if (strcmp(lower, c->email) != 0)
 		match_email(m, lower);
-	/* A transaction ends the scan: they are looked up again. */
-	for (size_t i = 0; i < m->n_unbound; i++)
-		if (store_get(m->all->store, 0, &user_kind, m->ids[i], &r))
-			begin_binding(m->all, r.object, c);
-	return m->n_unbound;
-}
-
-static bool is_among(const char *const *list, size_t n, const char *word)
-{
-	for (size_t i = 0; i < n; i++)
-		if (same(list[i], word))
-			return true;
-	return false;
+	for (size_t i = known; i < m->n; i++)
+		begin_binding(m->all, m->ids[i], c);
+	return m->n - known;
 }
 
 /* A group that an external name leads to. */
@@ -336,11 +337,11 @@ int person_resolve(struct persons *all, const struct oidc_person *p,
 	struct match *m = arena_alloc(arena, sizeof(*m));
 
 	*m = (struct match){.all = all, .person = p, .arena = arena};
+	match_subject(m);
 	if (bind_all(m))
 		return 1;
-	match_subject(m);
-	if (!m->n && m->n_barred)
-		return nobody(m, err);
+	/* A suspended user bars from its own organization only: any of them
+	 * could have made one for somebody else's people. */
 	add_grants(m, ret);
 	if (!m->n && !m->n_groups)
 		return nobody(m, err);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "model/organization.h"
+#include "model/project.h"
 #include "store/read.h"
 #include "store/tx.h"
 
@@ -351,5 +352,103 @@ size_t quota_differences(const struct quota_sums *q, const struct store *s,
 		quota_observe(anew, &allocation_kind, r.object, 1);
 	n = compare(q, anew, "kept", out) + compare(anew, q, "added up", out);
 	quota_sums_free(anew);
+	return n;
+}
+
+static size_t check_use(const struct quota_sums *q, const struct store *s,
+			struct owner o, struct buf *out)
+{
+	const char *scope = o.project ? o.project : o.organization;
+	struct scan scan = store_scan(s, 0, &quotakind_kind, NULL);
+	struct record r;
+	size_t effort = 0, n = 0;
+
+	while (scan_next(&scan, &r, &effort)) {
+		const char *kind = ((const struct meta *)r.object)->name;
+		struct quota_use use = quota_used(q, scope, kind);
+		int64_t limit =
+			quota_limit_now(s, o.organization, o.project, kind);
+		int64_t used = use.committed + use.reserved;
+
+		if (limit == FIELD_NONE || used <= limit)
+			continue;
+		buf_addf(out, "%s %s: uses %lld %s, and may use %lld\n",
+			 o.project ? "project" : "organization", scope,
+			 (long long)used, kind, (long long)limit);
+		n++;
+	}
+	return n;
+}
+
+static bool kind_is_known(const struct store *s, const char *name)
+{
+	struct scan scan = store_scan(s, 0, &quotakind_kind, NULL);
+	struct record r;
+	size_t effort = 0;
+
+	while (scan_next(&scan, &r, &effort))
+		if (strcmp(((const struct meta *)r.object)->name, name) == 0)
+			return true;
+	return false;
+}
+
+static size_t check_object(const struct store *s, const struct allocation *a,
+			   struct buf *out)
+{
+	const struct kind *k = kind_find(a->object_kind);
+	char id[37];
+	struct record r;
+	size_t n = 0;
+
+	quota_allocation_id(a->organization_id, a->object_id, id);
+	if (strcmp(id, a->meta.id) != 0) {
+		buf_addf(out, "allocation %s: its id is not its object's\n",
+			 a->meta.id);
+		n++;
+	}
+	if (!k)
+		return n;
+	if (store_get(s, 0, k, a->object_id, &r)) {
+		const char *own = kind_owner(k, r.object).organization;
+
+		if (own && strcmp(own, a->organization_id) == 0)
+			return n;
+	}
+	buf_addf(out, "allocation %s: its %s %s is not there\n", a->meta.id,
+		 k->name, a->object_id);
+	return n + 1;
+}
+
+size_t quota_breaches(const struct quota_sums *q, const struct store *s,
+		      struct buf *out)
+{
+	static const struct kind *const levels[] = {&organization_kind,
+						    &project_kind};
+	struct scan scan;
+	struct record r;
+	size_t effort = 0, n = 0;
+
+	for (size_t i = 0; i < COUNT_OF(levels); i++) {
+		scan = store_scan(s, 0, levels[i], NULL);
+		while (scan_next(&scan, &r, &effort))
+			n += check_use(q, s, kind_owner(levels[i], r.object),
+				       out);
+	}
+	scan = store_scan(s, 0, &allocation_kind, NULL);
+	while (scan_next(&scan, &r, &effort)) {
+		const struct allocation *a = r.object;
+		const struct quota_amount *amounts = a->amounts.at;
+
+		n += check_object(s, a, out);
+		for (size_t i = 0; i < a->amounts.n; i++) {
+			if (kind_is_known(s, amounts[i].kind))
+				continue;
+			buf_addf(out,
+				 "allocation %s: there is no quota kind "
+				 "%s\n",
+				 a->meta.id, amounts[i].kind);
+			n++;
+		}
+	}
 	return n;
 }

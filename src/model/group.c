@@ -20,8 +20,9 @@ static const struct field fields[] = {
 		"The service accounts in it.", "serviceaccount", FIELD_WEAK),
 	{"externalGroups", FIELD_LIST, FIELD_INDEX,
 	 offsetof(struct group, external_groups),
-	 "People whose OpenID token names one of these groups are in it, too.",
-	 &format_text, .item = FIELD_STRING, .size = sizeof(const char *),
+	 "People whose OpenID token names one of these groups are in it, too: "
+	 "ISSUER/GROUP, the issuer by the name it has in the configuration.",
+	 &format_scoped, .item = FIELD_STRING, .size = sizeof(const char *),
 	 .max = 128},
 	MEMBERS("roleIds", role_ids, "The roles that its members have.", "role",
 		0),

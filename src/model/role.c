@@ -40,8 +40,9 @@ const struct kind role_kind = {
 static const char *const everything[] = {"*:*", NULL};
 static const char *const all_read[] = {"*:read", NULL};
 
-/* Within an organization all but what is the platform's to decide. */
-static const char *const administer[] = {"organizations:read",
+/* Within an organization all but what is the platform's to decide; and what
+ * the roles below have, so that it can give them. */
+static const char *const administer[] = {"*:read",
 					 "organizations:update",
 					 "projects:*",
 					 "users:*",
@@ -49,10 +50,6 @@ static const char *const administer[] = {"organizations:read",
 					 "roles:*",
 					 "serviceaccounts:*",
 					 "tokens:*",
-					 "quotas:read",
-					 "allocations:read",
-					 "audit:read",
-					 "events:read",
 					 NULL};
 
 static const char *const baseline[] = {"organizations:read", "projects:read",

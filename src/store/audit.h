@@ -18,6 +18,8 @@
 #include "loop/pool.h"
 #include "store/backend.h"
 
+struct store;
+
 #define AUDIT_MARK_LEN (24 + 2 * DIGEST_SHA256_LEN)
 
 /* Where the chain has come to. */
@@ -70,3 +72,13 @@ void audit_query_free(struct audit_query *q);
  * is full or has taken enough work: the entry is for the next one. */
 bool audit_query_take(struct audit_query *q, uint64_t seq,
 		      const struct audit *e, const unsigned char *hash);
+
+/* Have an entry about a request that changed nothing kept in the audit trail:
+ * with the next batch, or at the next store_expire().  When too many wait, only
+ * how many were left out is kept; the caller may leave one out, too. */
+void store_note(struct store *s, const char *organization, const char *text,
+		size_t len);
+void store_omit_note(struct store *s);
+
+/* Have Q answered; see backend.h. */
+void store_audit(struct store *s, struct audit_query *q);

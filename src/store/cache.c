@@ -11,6 +11,14 @@
 /* A value too long for a key is not indexed; a filter by it scans. */
 #define KEY_MOST 512
 
+/* Who has a value.  How many versions of an entry have it is counted, so that
+ * letting go of one need not look at the others. */
+struct bucket {
+	struct sorted set;
+	struct map again; /* id to size_t: versions beyond the first */
+	char key[];
+};
+
 /* Who has a name now.  One at most when a transaction is over; in its midst,
  * or while it is replayed or taken back, there may be two. */
 struct named {
@@ -567,4 +575,64 @@ void cache_release(struct cache *c)
 	}
 	map_release(&c->by_id);
 	sorted_release(&c->by_order);
+}
+
+/* Counting keys: those that an entry's versions have must all be there; if the
+ * buckets have as many, they have no others. */
+struct key_check {
+	const struct entry *entry;
+	size_t n;
+	bool missing;
+};
+
+static void check_key(void *ctx, const char *key)
+{
+	struct key_check *k = ctx;
+	const struct bucket *b = map_get(&k->entry->cache->buckets, key);
+
+	k->n++;
+	if (!b || sorted_get(&b->set, k->entry->id) != k->entry)
+		k->missing = true;
+}
+
+static size_t bucket_keys(const struct cache *c)
+{
+	const struct bucket *b;
+	size_t i = 0, n = 0;
+
+	while ((b = map_next(&c->buckets, &i))) {
+		const size_t *again;
+		size_t j = 0;
+
+		n += b->set.count;
+		while ((again = map_next(&b->again, &j)))
+			n += *again;
+	}
+	return n;
+}
+
+void cache_check(const struct cache *c,
+		 void (*tell)(void *ctx, const char *id, const char *what),
+		 void *ctx)
+{
+	struct sorted_walk w = sorted_from(&c->by_order, NULL);
+	const struct entry *e;
+	size_t n = 0;
+
+	while ((e = sorted_next(&w))) {
+		struct key_check k = {.entry = e};
+		struct each each = {check_key, &k};
+
+		for (const struct version *v = e->newest; v; v = v->older)
+			each_key(c, v->record.object, NULL, &each);
+		n += k.n;
+		if (k.missing)
+			tell(ctx, e->id, "a value is missing in it");
+		if (cache_find(c, e->id) != e)
+			tell(ctx, e->id, "it cannot be found by its id");
+	}
+	if (n != bucket_keys(c))
+		tell(ctx, "-", "it has values that no object has");
+	if (c->by_order.count != c->by_id.count)
+		tell(ctx, "-", "ids and order differ");
 }

@@ -20,10 +20,9 @@ enum { INDEX_FIELDS_MOST = 24 };
 
 /* A field that is indexed, or that refers to another object. */
 struct index_field {
-	char path[64]; /* "spec.flavorId" */
-	const struct field *field;
-	size_t offset;            /* in the object, or in a list's item */
-	const struct field *list; /* the list it lies in, or NULL */
+	char path[64];                    /* "spec.flavorId" */
+	const struct field *field, *list; /* and the list it lies in, or NULL */
+	size_t offset; /* in the object, or in a list's item */
 	size_t list_offset;
 	const struct kind *refers;
 };
@@ -79,14 +78,6 @@ struct version {
 	char line[]; /* as it goes into the log, newline included */
 };
 
-/* Who has a value.  How many versions of an entry have it is counted, so that
- * letting go of one need not look at the others. */
-struct bucket {
-	struct sorted set;
-	struct map again; /* id to size_t: versions beyond the first */
-	char key[];
-};
-
 /* ALL: the kinds that fields may refer to. */
 void cache_init(struct cache *c, const struct kind *k,
 		const struct kind *const *all);
@@ -121,3 +112,9 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 
 /* Who else has OBJECT's name now, where it must be unique; or NULL. */
 struct entry *cache_named(const struct cache *c, const void *object);
+
+/* Hold the indexes against every version there is; TELL is told of each
+ * entry's difference. */
+void cache_check(const struct cache *c,
+		 void (*tell)(void *ctx, const char *id, const char *what),
+		 void *ctx);

@@ -123,10 +123,15 @@ void notes_take(struct store *s, bool tick)
 
 static void drop(struct list *notes)
 {
-	struct list *l;
+	struct list *l = notes->next;
 
-	while ((l = list_pop(notes)))
+	while (l != notes) {
+		struct list *next = l->next;
+
 		free(CONTAINER_OF(l, struct note, link));
+		l = next;
+	}
+	list_init(notes);
 }
 
 /* What was not written waits again, before those that came meanwhile. */

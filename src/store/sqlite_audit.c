@@ -42,7 +42,6 @@ static int read_meta(sqlite3 *db, const char *key, char *out, size_t room,
 		     struct err *err)
 {
 	sqlite3_stmt *st;
-	const char *have;
 	int r = 0;
 
 	if (sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key=?1", -1,
@@ -50,7 +49,8 @@ static int read_meta(sqlite3 *db, const char *key, char *out, size_t room,
 		return sqlite_err(db, err, "audit");
 	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
 	if (sqlite3_step(st) == SQLITE_ROW) {
-		have = (const char *)sqlite3_column_text(st, 0);
+		const char *have = (const char *)sqlite3_column_text(st, 0);
+
 		if (have && strlen(have) < room) {
 			memcpy(out, have, strlen(have) + 1);
 			r = 1;
@@ -300,7 +300,7 @@ static int check_entries(sqlite3 *db, struct chain *c, struct err *err)
 
 int trail_verify(sqlite3 *db, struct audit_report *ret, struct err *err)
 {
-	struct chain c, head;
+	struct chain c = {0}, head = {0};
 
 	/* One moment's state, however much is written meanwhile. */
 	if (sqlite_exec(db, "BEGIN", err) < 0 ||
@@ -320,8 +320,7 @@ int trail_verify(sqlite3 *db, struct audit_report *ret, struct err *err)
 }
 
 /* Entries of before there was a chain, in their order and as they are. */
-static int chain_next(sqlite3 *db, sqlite3_stmt *next, sqlite3_stmt *set,
-		      struct chain *c)
+static int chain_next(sqlite3_stmt *next, sqlite3_stmt *set, struct chain *c)
 {
 	struct audit e;
 	int rc;
@@ -338,7 +337,6 @@ static int chain_next(sqlite3 *db, sqlite3_stmt *next, sqlite3_stmt *set,
 	sqlite3_reset(next);
 	rc = sqlite3_step(set);
 	sqlite3_reset(set);
-	(void)db;
 	return rc == SQLITE_DONE ? 1 : -1;
 }
 
@@ -356,7 +354,7 @@ static int chain_all(struct trail *t, struct err *err)
 			       "WHERE seq = ?1",
 			       -1, &set, NULL) == SQLITE_OK)
 		do
-			r = chain_next(t->db, next, set, &t->head);
+			r = chain_next(next, set, &t->head);
 		while (r > 0);
 	if (r < 0)
 		sqlite_err(t->db, err, "audit");

@@ -30,15 +30,15 @@ static int look_at(void *ctx, const char *path, const struct node *value,
 		   struct buf *out, struct err *err)
 {
 	struct secret_use *use = ctx;
-	char id[SEAL_ID_LEN + 1];
-	const char *text;
-	size_t len;
 
 	(void)path;
 	(void)out;
 	(void)err;
 	if (node_type(value) == NODE_STRING) {
-		text = node_string(value, &len);
+		char id[SEAL_ID_LEN + 1];
+		size_t len;
+		const char *text = node_string(value, &len);
+
 		if (seal_is(text, len, id)) {
 			count(use, id);
 			return 0;

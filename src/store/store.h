@@ -28,7 +28,6 @@
 #include "model/kind.h"
 #include "store/tx.h"
 
-struct audit_query;
 struct backend;
 struct change;
 struct keyring;
@@ -118,13 +117,3 @@ void store_set_keys(struct store *s, const struct keyring *keys);
 
 /* Nothing is being written, and nothing waits to be. */
 bool store_idle(const struct store *s);
-
-/* Have an entry about a request that changed nothing kept in the audit trail:
- * with the next batch, or at the next store_expire().  When too many wait, only
- * how many were left out is kept; the caller may leave one out, too. */
-void store_note(struct store *s, const char *organization, const char *text,
-		size_t len);
-void store_omit_note(struct store *s);
-
-/* Look in the audit trail; see audit.h and backend.h. */
-void store_audit(struct store *s, struct audit_query *q);

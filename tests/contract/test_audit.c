@@ -411,7 +411,8 @@ static void the_trail_of_version_2_is_chained(void)
 	open_on(&r, rig_backends[1]);
 	rig_close(&r);
 	files_remove(r.dir);
-	CHECK(mkdtemp(strcpy(r.dir, "/tmp/muster-test-XXXXXX")) != NULL);
+	snprintf(r.dir, sizeof(r.dir), "/tmp/muster-test-XXXXXX");
+	CHECK(mkdtemp(r.dir) != NULL);
 	meddle(&r, version_2);
 	rig_reopen(&r);
 	CHECK(count(&r, &(struct audit_filter){0}) == 3);

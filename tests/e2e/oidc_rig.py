@@ -1,7 +1,6 @@
 """A real OpenID provider for the tests, and a person at its sign-in pages."""
 
 import hashlib
-import http.client
 import http.cookiejar
 import json
 import os

@@ -199,7 +199,10 @@ def groups(world):
                for g in reply.json["grants"]), "into its organization", reply)
     reply = world.ask(token, f"/v1/projects/{project}")
     tap.eq(reply.status, 200, "and may do what the group may")
-    for wrong in ("ops", "partner/ops", "corp/ops2"):
+    reply = world.admin.patch(f"/v1/groups/{group}",
+                              {"externalGroups": ["ops"]})
+    tap.eq(reply.status, 422, "a group must say whose it means")
+    for wrong in ("partner/ops", "corp/ops2"):
         world.admin.patch(f"/v1/groups/{group}", {"externalGroups": [wrong]})
         tap.eq(world.ask(token).status, 401, f"but not by the name {wrong}")
     world.admin.patch(f"/v1/groups/{group}", {"externalGroups": ["corp/ops"]})

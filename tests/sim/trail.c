@@ -56,6 +56,7 @@ void trail_answer(struct ask *a)
 		if (said.ok || said.refused)
 			model_broken(&w->model, "%s: an entry for no change",
 				     a->target);
+		w->answers[a->request % ASKS_MOST] = ANSWER_READ;
 		return;
 	}
 	if (a->status >= 400) {
@@ -82,6 +83,8 @@ static void check_request(struct world *w, long i, const struct said *said,
 	if (said->ok + said->refused > 1)
 		model_broken(&w->model, "request %ld has %u entries", i,
 			     said->ok + said->refused);
+	if (answer == ANSWER_READ && said->ok + said->refused)
+		model_broken(&w->model, "request %ld changes nothing", i);
 	if (answer == ANSWER_ACCEPTED && said->ok != 1)
 		model_broken(&w->model, "request %ld: its entry is lost", i);
 	if (answer == ANSWER_REFUSED && said->ok)

@@ -53,8 +53,7 @@ struct ask {
 	uint64_t started; /* the newest revision when it was asked */
 	uint64_t at;      /* the revision it asks for; 0: now */
 	uint64_t if_match;
-	long op;
-	long request; /* its number; the request's id says it */
+	long op, request; /* the request's number, which its id says */
 	char request_id[24];
 	bool retry;
 
@@ -69,9 +68,7 @@ struct ask {
 };
 
 enum { OPS_MOST = 4096, ASKS_MOST = 8192 };
-
-/* How a change was answered. */
-enum { ANSWER_NONE, ANSWER_ACCEPTED, ANSWER_REFUSED };
+enum answer { ANSWER_NONE, ANSWER_READ, ANSWER_ACCEPTED, ANSWER_REFUSED };
 
 struct world {
 	struct clock clock; /* first: a clock is cast to its world */
@@ -93,11 +90,10 @@ struct world {
 	bool retried[OPS_MOST]; /* … one try may fail and the next succeed */
 	bool small_log;         /* history is let go of all the time */
 	unsigned crashes;
-	struct keyring *keys; /* that secrets are sealed with */
-	long requests;        /* how many there were */
-	long booted_at;       /* how many when the server was last started */
-	char answers[ASKS_MOST];
-	bool trims_audit; /* the audit trail is let go of all the time */
+	struct keyring *keys;     /* that secrets are sealed with */
+	long requests, booted_at; /* how many, and at the last start */
+	char answers[ASKS_MOST];  /* enum answer, by request */
+	bool trims_audit;         /* the trail is let go of all the time */
 };
 
 void world_init(struct world *w, uint64_t seed);
@@ -115,12 +111,10 @@ void world_crash(struct world *w, bool written);
 struct ask *ask_new(struct world *w, enum ask_kind kind, const char *method);
 void ask_header(struct ask *a, const char *name, const char *value);
 
-/* Hand it to the API. */
-void ask_send(struct ask *a);
+void ask_send(struct ask *a); /* hand it to the API */
 void ask_free(struct ask *a);
 
 /* Pull what the stream has to say into a->reply; false when it has ended. */
 bool ask_pull(struct ask *a);
 
-/* The client of a stream leaves. */
-void ask_leave(struct ask *a);
+void ask_leave(struct ask *a); /* the client of a stream does */

@@ -4,7 +4,6 @@
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/rsa.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,24 +103,5 @@ static inline char *sign_token(EVP_PKEY *key, const char *head,
 	len = sign_bytes(key, &b, signature);
 	buf_addc(&b, '.');
 	add_base64(&b, signature, len);
-	return buf_take(&b, &len);
-}
-
-/* The same with a shared secret, as nothing of ours would. */
-static inline char *sign_shared(const void *secret, size_t secret_len,
-				const char *head, const char *claims)
-{
-	struct buf b = BUF_INIT(SIGN_ROOM);
-	unsigned char mac[32];
-	unsigned mac_len = sizeof(mac);
-	size_t len;
-
-	add_base64(&b, head, strlen(head));
-	buf_addc(&b, '.');
-	add_base64(&b, claims, strlen(claims));
-	HMAC(EVP_sha256(), secret, (int)secret_len,
-	     (const unsigned char *)b.data, b.len, mac, &mac_len);
-	buf_addc(&b, '.');
-	add_base64(&b, mac, mac_len);
 	return buf_take(&b, &len);
 }

@@ -1,5 +1,7 @@
 #include "identity/jwt.h"
 
+#include <openssl/hmac.h>
+
 #include "signing.h"
 #include "test.h"
 
@@ -8,6 +10,25 @@
 #define GOOD                                                                   \
 	"\"iss\":\"https://id.example.org\",\"aud\":\"muster\","               \
 	"\"sub\":\"u-1\",\"iat\":1699999990"
+
+/* A token with a shared secret, as nothing of ours would make it. */
+static char *sign_shared(const void *secret, size_t secret_len,
+			 const char *head, const char *claims)
+{
+	struct buf b = BUF_INIT(SIGN_ROOM);
+	unsigned char mac[32];
+	unsigned mac_len = sizeof(mac);
+	size_t len;
+
+	add_base64(&b, head, strlen(head));
+	buf_addc(&b, '.');
+	add_base64(&b, claims, strlen(claims));
+	HMAC(EVP_sha256(), secret, (int)secret_len,
+	     (const unsigned char *)b.data, b.len, mac, &mac_len);
+	buf_addc(&b, '.');
+	add_base64(&b, mac, mac_len);
+	return buf_take(&b, &len);
+}
 
 static const struct jwt_rules rules = {
 	.issuer = "https://id.example.org",
@@ -145,8 +166,8 @@ static bool vector_holds(const char *keys, const char *token)
 {
 	struct jwks *set = NULL;
 	struct err err = {0};
+	struct jwt t = {0};
 	struct arena a;
-	struct jwt t;
 	int rc;
 
 	arena_init(&a, (size_t)4 << 20);
@@ -158,7 +179,7 @@ static bool vector_holds(const char *keys, const char *token)
 	if (rc < 0)
 		printf("# %s\n", err.msg);
 	else
-		CHECK_STR(t.issuer, "joe");
+		CHECK(t.issuer && strcmp(t.issuer, "joe") == 0);
 	jwks_free(set);
 	arena_release(&a);
 	return rc == 0;

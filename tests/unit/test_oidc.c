@@ -327,7 +327,7 @@ static bool valid(const struct oidc_issuer *list, size_t n)
 static void refuses_issuers_that_cannot_be_believed(void)
 {
 #define ISSUER(address)                                                        \
-	(struct oidc_issuer){.name = "x", .issuer = address, .audience = "y"}
+	(struct oidc_issuer){.name = "x", .issuer = (address), .audience = "y"}
 	CHECK(valid(&ISSUER("https://id.example.org/realms/x"), 1));
 	CHECK(valid(&ISSUER("http://127.0.0.1:8080"), 1));
 	CHECK(valid(&ISSUER("http://localhost"), 1));

@@ -98,6 +98,16 @@ static void put_user(const char *id, const char *organization, int state)
 	put(&user_kind, &u);
 }
 
+static void put_named(const char *id, const char *organization)
+{
+	struct user u = {.meta = meta_of(id, "ann-too"),
+			 .organization_id = organization,
+			 .email = "ann@example.org",
+			 .state = USER_ACTIVE};
+
+	put(&user_kind, &u);
+}
+
 static void put_group(const char *organization, const char *external)
 {
 	const char *role = built_in_roles[organization ? 2 : 0].id;
@@ -271,6 +281,34 @@ static void one_may_be_active_in_one_place_and_suspended_in_another(void)
 	finish();
 }
 
+static void one_user_of_an_organization_counts(void)
+{
+	struct seen s;
+
+	begin();
+	put_user(ANN, ACME, USER_ACTIVE);
+	CHECK(look("s-1", "ann@example.org", true, NULL).rc == 1);
+	settle();
+	put_named(ANN2, ACME);
+	s = look("s-1", "ann@example.org", true, NULL);
+	CHECK(s.rc == 0 && s.who.n_ids == 1 && !user(ANN2)->subject);
+	finish();
+}
+
+/* Whoever may make users in one organization has no say in another. */
+static void a_suspended_user_bars_from_its_own_organization_only(void)
+{
+	struct seen s;
+
+	begin();
+	put_group(ACME, "corp/ops");
+	put_user(ANN2, OTHER, USER_SUSPENDED);
+	s = look("s-1", "ann@example.org", true, "ops");
+	CHECK(s.rc == 0 && s.who.n == 1);
+	CHECK_STR(s.who.grants[0].organization, ACME);
+	finish();
+}
+
 static void one_person_is_several_users(void)
 {
 	struct seen s;
@@ -348,6 +386,8 @@ int main(void)
 	RUN(a_disk_that_is_full_binds_nobody);
 	RUN(suspended_and_pending_users_are_refused);
 	RUN(one_may_be_active_in_one_place_and_suspended_in_another);
+	RUN(one_user_of_an_organization_counts);
+	RUN(a_suspended_user_bars_from_its_own_organization_only);
 	RUN(one_person_is_several_users);
 	RUN(a_group_admits_by_its_external_name);
 	RUN(an_issuer_speaks_for_its_organizations_only);

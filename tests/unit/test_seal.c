@@ -139,14 +139,16 @@ static void keys_change_and_the_old_still_open(void)
 
 static void only_keys_are_read_as_keys(void)
 {
+	static const char twice[] =
+		"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=,"
+		"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY";
 	static const char *const bad[] = {
 		"",
 		"# nothing\n",
 		"short",
 		"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWZh",
 		"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZW!=",
-		"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
-		",MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY",
+		twice,
 	};
 	char both[128];
 	struct keyring *k;
