@@ -189,6 +189,7 @@ int guard_check(const struct request *r, struct MHD_Connection *mhd,
 	if (w.why)
 		return 400;
 	ret_facts->request_id = w.request_id;
+	ret_facts->chunked = w.chunked;
 	ret_facts->length = w.length ? parse_length(w.length) : 0;
 	if (w.expect && strcasecmp(w.expect, "100-continue") != 0) {
 		*ret_why = "only 100-continue can be expected";
