@@ -13,7 +13,7 @@ void handle_get(struct call *c)
 {
 	const char *match = exchange_header(c->x, "If-None-Match");
 	const struct store *s = c->api->conf.store;
-	struct err err = {0};
+	struct err err;
 	struct record r;
 	uint64_t at = 0;
 
