@@ -320,6 +320,32 @@ static bool open_damaged(struct rig *copy, const struct buf *want)
 	return false;
 }
 
+/* Where the log begins decides what is kept: it is not taken on trust. */
+static void a_changed_horizon_is_refused(void)
+{
+	static const char *const changes[] = {
+		"UPDATE meta SET value = (CAST(value AS INTEGER) + 3) ||"
+		" substr(value, instr(value, ' ')) WHERE key='horizon'",
+		"UPDATE meta SET value = CAST(value AS INTEGER)"
+		" WHERE key='horizon'",
+		"UPDATE meta SET value = '' WHERE key='horizon'",
+		"DELETE FROM meta WHERE key='horizon'",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(changes); i++) {
+		struct err err = {0};
+		struct rig r;
+
+		fill(&r);
+		rig_close(&r);
+		sql(r.dir, changes[i]);
+		CHECK(rig_open(&r, &err) < 0 && err.code == ERR_INTERNAL);
+		if (err.code)
+			r.store = NULL;
+		rig_release(&r);
+	}
+}
+
 /* The file's header, then every page's (kind, free space, number of cells),
  * then where the log begins, then anywhere. */
 static size_t choose(const char *file, size_t len, unsigned i,
@@ -447,6 +473,7 @@ int main(void)
 	RUN(a_foreign_file_is_refused_and_left_alone);
 	RUN(the_first_schema_is_upgraded);
 	RUN(the_audit_trail_is_written_with_the_change);
+	RUN(a_changed_horizon_is_refused);
 	RUN(a_flipped_byte_is_no_data);
 	RUN(a_damaged_wal_is_a_shorter_one);
 	return test_done();
