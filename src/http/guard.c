@@ -51,7 +51,7 @@ static bool is_all(const char *s, size_t len, unsigned char class)
 
 	for (size_t i = 0; i < len; i++)
 		all &= classes[(unsigned char)s[i]];
-	return all;
+	return all != 0;
 }
 
 static bool is_token(const char *s, size_t len)
