@@ -289,7 +289,7 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 	const struct kind *k = c->noun->kind;
 	const struct meta *old = tx_get(tx, k, c->id);
 	struct node *doc = c->body;
-	struct meta *new;
+	struct meta *new = NULL;
 
 	c->planned = NULL;
 	if (!old)
