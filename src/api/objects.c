@@ -14,7 +14,7 @@ void handle_get(struct call *c)
 {
 	const char *match = exchange_header(c->x, "If-None-Match");
 	const struct store *s = c->api->conf.store;
-	struct err err = {0};
+	struct err err;
 	struct record r;
 	uint64_t at = 0;
 
@@ -290,7 +290,7 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 	const struct kind *k = c->noun->kind;
 	const struct meta *old = tx_get(tx, k, c->id);
 	struct node *doc = c->body;
-	struct meta *new;
+	struct meta *new = NULL;
 
 	c->planned = NULL;
 	tx_set_view(tx, permit_view, c);

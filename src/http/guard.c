@@ -51,7 +51,7 @@ static bool is_all(const char *s, size_t len, unsigned char class)
 
 	for (size_t i = 0; i < len; i++)
 		all &= classes[(unsigned char)s[i]];
-	return all;
+	return all != 0;
 }
 
 static bool is_token(const char *s, size_t len)
@@ -189,6 +189,7 @@ int guard_check(const struct request *r, struct MHD_Connection *mhd,
 	if (w.why)
 		return 400;
 	ret_facts->request_id = w.request_id;
+	ret_facts->chunked = w.chunked;
 	ret_facts->length = w.length ? parse_length(w.length) : 0;
 	if (w.expect && strcasecmp(w.expect, "100-continue") != 0) {
 		*ret_why = "only 100-continue can be expected";

@@ -148,6 +148,9 @@ static enum MHD_Result accept_head(struct request *r,
 		answer_refuse(r, status, why);
 		return MHD_YES;
 	}
+	/* libmicrohttpd reads chunks and trailers more kindly than others do:
+	 * what comes after them is not taken for a request. */
+	r->last = facts.chunked;
 	/* A length that was only announced is not worth much memory. */
 	if (facts.length)
 		buf_reserve(&r->body, facts.length < KEPT ? (size_t)facts.length

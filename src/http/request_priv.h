@@ -30,6 +30,7 @@ struct request {
 	enum phase phase;
 	bool known; /* libmicrohttpd may still name this orphan */
 	bool over;  /* this orphan has been answered */
+	bool last;  /* its connection takes no other after it */
 	size_t target_len;
 	char target[192];
 	struct arena arena;
@@ -96,6 +97,7 @@ void stream_release(struct request *r); /* calls gone() */
 struct guard_facts {
 	const char *request_id; /* as the client sent it, or NULL */
 	uint64_t length;        /* announced; 0 when it was not */
+	bool chunked;
 };
 
 /* Whether the head is one that no two readers can read differently.  0, or the

@@ -89,7 +89,10 @@ static int decode(const char *from, size_t len, struct arena *a,
 
 	if (!to)
 		return err_set(err, ERR_TOO_LARGE, "the request is too large");
-	for (size_t i = 0; i < len; i++) {
+	while (n < len && plain[(unsigned char)from[n]])
+		n++;
+	memcpy(to, from, n);
+	for (size_t i = n; i < len; i++) {
 		int hi, lo;
 
 		if (from[i] != '%') {
