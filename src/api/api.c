@@ -188,8 +188,8 @@ static int parse_body(struct call *c, struct err *err)
 
 static int check_body(struct call *c, struct err *err)
 {
-	const char *type = exchange_header(c->x, "Content-Type");
 	const char *const *want = c->route->consumes;
+	const char *type, *coding;
 	size_t len;
 
 	if (!want && c->x->body_len)
@@ -197,6 +197,11 @@ static int check_body(struct call *c, struct err *err)
 			       c->x->method);
 	if (!want)
 		return 0;
+	type = exchange_header(c->x, "Content-Type");
+	coding = exchange_header(c->x, "Content-Encoding");
+	if (coding && strcasecmp(coding, "identity") != 0)
+		return err_set(err, ERR_MEDIA,
+			       "send the body as it is, not as %.60s", coding);
 	if (!type)
 		return err_set(err, ERR_MEDIA,
 			       "say what the body is: Content-Type: %s",
@@ -291,7 +296,7 @@ static bool find_route(struct call *c)
 {
 	bool options = strcmp(c->x->method, "OPTIONS") == 0;
 	struct buf allow = BUF_INIT(256);
-	struct err err = {0};
+	struct err err;
 	bool found = route_find(c, c->x->method, &allow, &err) == 0;
 
 	if (!found && err.code == ERR_METHOD && options)
@@ -357,7 +362,7 @@ void api_handle(void *ctx, struct exchange *x)
 {
 	struct api *api = ctx;
 	struct call *c = arena_alloc(x->arena, sizeof(*c));
-	struct err err = {0};
+	struct err err;
 
 	c->api = api;
 	c->x = x;

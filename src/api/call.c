@@ -53,6 +53,13 @@ void call_reply_with(struct call *c, struct reply *r)
 	exchange_reply(c->x, r);
 }
 
+static void add_tag(struct buf *out, uint64_t revision)
+{
+	buf_addc(out, '"');
+	buf_addi(out, (int64_t)revision);
+	buf_addc(out, '"');
+}
+
 void call_reply(struct call *c, int status, const char *json, size_t len,
 		uint64_t etag)
 {
@@ -60,34 +67,31 @@ void call_reply(struct call *c, int status, const char *json, size_t len,
 			  .type = json ? "application/json" : NULL,
 			  .body = json,
 			  .len = len};
-	char tag[32];
+	struct buf tag = BUF_INIT(32);
 
 	if (etag) {
-		struct buf b = BUF_INIT(sizeof(tag));
-
-		buf_addf(&b, "\"%llu\"", (unsigned long long)etag);
-		memcpy(tag, b.data, b.len + 1);
-		buf_release(&b);
-		reply_header(&r, "ETag", tag);
+		add_tag(&tag, etag);
+		reply_header(&r, "ETag", tag.data);
 	}
 	if (c->replayed)
 		reply_header(&r, "Idempotency-Replayed", "true");
 	if (status == 201 && c->id)
 		reply_header(&r, "Location",
-			     arena_printf(c->x->arena, "/v1/%s/%s",
-					  c->noun->kind->plural, c->id));
+			     arena_join(c->x->arena, "/v1/",
+					c->noun->kind->plural, "/", c->id,
+					NULL));
 	call_reply_with(c, &r);
+	buf_release(&tag);
 }
 
 bool call_matches(const char *tags, uint64_t have)
 {
-	char tag[32];
-	struct buf b = BUF_INIT(sizeof(tag));
+	struct buf b = BUF_INIT(32);
 	bool found;
 
 	if (strcmp(tags, "*") == 0)
 		return true;
-	buf_addf(&b, "\"%llu\"", (unsigned long long)have);
+	add_tag(&b, have);
 	found = strstr(tags, b.data);
 	buf_release(&b);
 	return found;

@@ -5,6 +5,7 @@
 #include "api/filter.h"
 #include "api/permit.h"
 #include "api/routes.h"
+#include "base/sorted.h"
 #include "model/event.h"
 
 #define LIMIT_MOST     1000
@@ -13,6 +14,8 @@
 /* How many objects a page looks at: a page may come back short, with `next`,
  * rather than hold up everyone else. */
 #define EFFORT_MOST 20000
+
+#define ROOM_MOST ((size_t)4 << 20)
 
 const struct field *filter_field(const struct kind *k, const char *word,
 				 const char **ret_path)
@@ -100,9 +103,10 @@ static const char *value_of(const struct filters *filters, const char *path)
 	return NULL;
 }
 
-/* Have the scan go by the filter that leaves the least to look at. */
-static void narrow(struct call *c, struct scan *scan,
-		   const struct filters *filters, const char *after)
+/* Have the scan go by the filter that leaves the least to look at.  What it
+ * goes by need not be looked at again, and is taken out. */
+static void narrow(struct call *c, struct scan *scan, struct filters *filters,
+		   const char *after)
 {
 	const struct kind *k = c->noun->kind;
 	const char *name = value_of(filters, "name");
@@ -116,10 +120,14 @@ static void narrow(struct call *c, struct scan *scan,
 		if (scan_narrow(scan, "@name", key, after))
 			return;
 	}
-	for (size_t i = 0; i < filters->n; i++)
-		if (scan_narrow(scan, filters->list[i].path,
-				filters->list[i].value, after))
-			return;
+	for (size_t i = 0; i < filters->n; i++) {
+		const struct filter *f = &filters->list[i];
+
+		if (!scan_narrow(scan, f->path, f->value, after))
+			continue;
+		filters->list[i] = filters->list[--filters->n];
+		return;
+	}
 	/* A tenant's page does not walk past everyone else's. */
 	name = k->open ? NULL : access_only_organization(c->who);
 	if (name)
@@ -172,6 +180,17 @@ static int read_page(struct call *c, struct page *p, struct err *err)
 	return store_check_at(c->api->conf.store, p->at, err);
 }
 
+/* Room for a page of objects like the first, so that it need not be moved as it
+ * grows; a guess, and not one to spend much on. */
+static void make_room(const struct scan *scan, const struct page *p, size_t len,
+		      struct buf *out)
+{
+	size_t n = p->limit < scan->set->count ? p->limit : scan->set->count;
+	size_t bytes = n * (len + 16);
+
+	buf_reserve(out, bytes < ROOM_MOST ? bytes : ROOM_MOST);
+}
+
 static bool wanted(struct call *c, const struct page *p, const struct record *r)
 {
 	return filters_match(&p->filters, r->object) &&
@@ -209,13 +228,15 @@ static const char *write_items(struct call *c, const struct page *p,
 			return shown;
 		if (n++)
 			buf_addc(out, ',');
+		else
+			make_room(scan, p, r.len, out);
 		buf_add(out, r.json, r.len);
 		shown = r.id;
 	}
 	return NULL;
 }
 
-static void write_page(struct call *c, const struct page *p, struct buf *out)
+static void write_page(struct call *c, struct page *p, struct buf *out)
 {
 	struct scan scan =
 		store_scan(c->api->conf.store, p->at, c->noun->kind, p->after);
@@ -231,7 +252,7 @@ static void write_page(struct call *c, const struct page *p, struct buf *out)
 	buf_addf(out, ",\"revision\":%llu}", (unsigned long long)p->at);
 }
 
-static void reply_page(struct call *c, const struct page *p)
+static void reply_page(struct call *c, struct page *p)
 {
 	struct buf out = BUF_INIT((size_t)1 << 30);
 

@@ -14,12 +14,18 @@ void handle_get(struct call *c)
 {
 	const char *match = exchange_header(c->x, "If-None-Match");
 	const struct store *s = c->api->conf.store;
-	struct err err = {0};
+	struct err err;
 	struct record r;
 	uint64_t at = 0;
 
 	if (call_number(c, "at", 1, INT64_MAX, &at, &err) < 0 ||
 	    (at && store_check_at(s, at, &err) < 0)) {
+		call_fail(c, &err);
+		return;
+	}
+	if (call_arg(c, "timeoutMs") && !call_arg(c, "wait")) {
+		err_set(&err, ERR_INVALID,
+			"timeoutMs goes with wait, and there is none");
 		call_fail(c, &err);
 		return;
 	}
@@ -284,7 +290,7 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 	const struct kind *k = c->noun->kind;
 	const struct meta *old = tx_get(tx, k, c->id);
 	struct node *doc = c->body;
-	struct meta *new;
+	struct meta *new = NULL;
 
 	c->planned = NULL;
 	tx_set_view(tx, permit_view, c);

@@ -1,4 +1,5 @@
 /* openapi - the OpenAPI 3.1 document, written from the tables. */
+#include <assert.h>
 #include <string.h>
 
 #include "api/filter.h"
@@ -95,6 +96,7 @@ static void add_query(struct buf *out, const struct route *r,
 					      words[i].doc);
 	if (!(r->flags & ROUTE_FILTERS) || !k)
 		return;
+	assert(k);
 	w = field_walk(k->fields);
 	while ((f = field_walk_next(&w, NULL))) {
 		const char *path;
@@ -159,6 +161,7 @@ static void add_request(struct buf *out, const struct route *r,
 	for (size_t i = 0; k && r->consumes && i < COUNT_OF(bodies); i++) {
 		if (strcmp(bodies[i].method, r->method) != 0)
 			continue;
+		assert(k);
 		buf_adds(out, ",\"requestBody\":{\"required\":true,"
 			      "\"content\":{");
 		for (const char *const *t = r->consumes; *t; t++)
@@ -458,6 +461,7 @@ static void add_path(struct buf *out, const struct route *r,
 		buf_adds(out, r->path);
 		return;
 	}
+	assert(k);
 	buf_add(out, r->path, (size_t)(hole - r->path));
 	buf_adds(out, k->plural);
 	buf_adds(out, hole + 6);

@@ -40,29 +40,31 @@ static void add_member(struct buf *out, const char *name, const char *value)
 	json_add_string(out, value, strlen(value));
 }
 
-static void add_violations(struct buf *out, const struct violations *v)
+static void add_violation(struct buf *out, const char *pointer,
+			  const char *message)
 {
-	size_t n = v->n < VIOLATIONS_MOST ? v->n : VIOLATIONS_MOST;
-
-	buf_adds(out, ",\"violations\":[");
-	for (size_t i = 0; i < n; i++) {
-		const struct violation *one = &v->list[i];
-
-		buf_adds(out, i ? ",{\"pointer\":" : "{\"pointer\":");
-		json_add_string(out, one->pointer, strlen(one->pointer));
-		add_member(out, "message", one->message);
-		buf_addc(out, '}');
-	}
-	buf_addc(out, ']');
+	buf_adds(out, "{\"pointer\":");
+	json_add_string(out, pointer, strlen(pointer));
+	add_member(out, "message", message);
+	buf_addc(out, '}');
 }
 
-/* One that was found later than the others, when it met what is there. */
-static void add_violation(struct buf *out, const struct err *err)
+/* All that were found in the fields; or the one that was found later, when
+ * they met what is there. */
+static void add_violations(struct buf *out, const struct err *err)
 {
-	struct violations v = {.n = 1};
+	const struct violations *v = err->violations;
+	size_t n = v && v->n < VIOLATIONS_MOST ? v->n : VIOLATIONS_MOST;
 
-	v.list[0] = (struct violation){err->field, err->msg};
-	add_violations(out, &v);
+	buf_adds(out, ",\"violations\":[");
+	for (size_t i = 0; v && i < n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		add_violation(out, v->list[i].pointer, v->list[i].message);
+	}
+	if (!v)
+		add_violation(out, err->field, err->msg);
+	buf_addc(out, ']');
 }
 
 void problem_write(const struct err *err, int status, const char *request,
@@ -83,10 +85,8 @@ void problem_write(const struct err *err, int status, const char *request,
 		buf_addf(out, ",\"retryAfterMs\":%u", err->retry_after_ms);
 	if (request)
 		add_member(out, "requestId", request);
-	if (err->violations)
-		add_violations(out, err->violations);
-	else if (err->code == ERR_INVALID && err->field[0])
-		add_violation(out, err);
+	if (err->violations || (err->code == ERR_INVALID && err->field[0]))
+		add_violations(out, err);
 	buf_addc(out, '}');
 }
 
@@ -118,10 +118,15 @@ void call_fail(struct call *c, const struct err *err)
 	buf_release(&body);
 }
 
+/* What the HTTP layer means by it, which knows nothing of capacity. */
 static enum err_code code_of(int status)
 {
 	if (status == 400)
 		return ERR_INVALID;
+	if (status == 408)
+		return ERR_TIMEOUT;
+	if (status == 503)
+		return ERR_UNAVAILABLE;
 	for (int i = 1; i < ERR_CODE_COUNT; i++)
 		if (statuses[i] == status)
 			return (enum err_code)i;
@@ -134,7 +139,7 @@ void api_refuse(void *ctx, int status, const char *why, struct buf *body,
 	struct err err = {0};
 
 	(void)ctx;
-	err_set(&err, status == 408 ? ERR_TIMEOUT : code_of(status), "%s", why);
+	err_set(&err, code_of(status), "%s", why);
 	problem_write(&err, status, NULL, body);
 	*ret_type = "application/problem+json";
 }

@@ -33,11 +33,12 @@ static double left_at(const struct rate *r, unsigned i, uint64_t now_ms)
 bool rate_take(struct rate *r, const char *name, uint64_t now_ms,
 	       uint32_t *ret_wait_ms)
 {
-	unsigned i = bucket_of(name);
+	unsigned i;
 
 	*ret_wait_ms = 0;
 	if (r->per_second <= 0)
 		return true;
+	i = bucket_of(name);
 	r->buckets[i].left = left_at(r, i, now_ms);
 	r->buckets[i].at_ms = now_ms;
 	if (r->buckets[i].left >= 1) {

@@ -107,24 +107,32 @@ const struct noun *noun_find(const char *plural)
 	return NULL;
 }
 
-/* SEGMENT is what STEP, a piece of a route's path, stands for. */
-static bool step_fits(struct call *c, const char *step, size_t len,
-		      const char *segment)
+/* SEGMENT is what the piece of a route's path at *STEP stands for, which is
+ * moved past it. */
+static bool step_fits(struct call *c, const char **step, const char *segment)
 {
-	if (strncmp(step, "{noun}", len) == 0) {
-		c->noun = noun_find(segment);
-		return c->noun;
-	}
-	if (strncmp(step, "{id}", len) == 0) {
-		c->id = segment;
+	const char *p = *step;
+
+	if (*p != '{') {
+		/* Most routes differ in the first letter. */
+		const char *s = segment;
+
+		for (; *s && *p == *s; p++)
+			s++;
+		*step = p;
+		if (*s || (*p && *p != '/'))
+			return false;
+		/* A path may name its noun: "/v1/tokens/{id}/rotate". */
+		if (*p)
+			c->noun = noun_find(segment);
 		return true;
 	}
-	if (strlen(segment) != len || memcmp(segment, step, len) != 0)
-		return false;
-	/* A path may name its noun: "/v1/tokens/{id}/rotate". */
-	if (!c->noun && noun_find(segment))
+	*step += strcspn(p, "/");
+	if (p[1] == 'n')
 		c->noun = noun_find(segment);
-	return true;
+	else
+		c->id = segment;
+	return p[1] != 'n' || c->noun;
 }
 
 static bool path_fits(struct call *c, const char *path)
@@ -133,15 +141,10 @@ static bool path_fits(struct call *c, const char *path)
 
 	c->noun = NULL;
 	c->id = NULL;
-	while (*path == '/') {
-		size_t len = strcspn(++path, "/");
-
+	while (*path++ == '/')
 		if (i == c->uri.n_segments ||
-		    !step_fits(c, path, len, c->uri.segments[i]))
+		    !step_fits(c, &path, c->uri.segments[i++]))
 			return false;
-		path += len;
-		i++;
-	}
 	return i == c->uri.n_segments;
 }
 

@@ -17,6 +17,10 @@
 #include "api/permit.h"
 #include "api/routes.h"
 
+/* A filter may let little through: after looking at so much, others get their
+ * turn first. */
+#define LOOK_MOST 5000
+
 struct watch {
 	struct call *call;
 	struct watcher watcher;
@@ -35,8 +39,11 @@ static struct watch *watch_of(struct exchange *x)
 static void add_event(struct buf *out, const char *event, const char *json,
 		      size_t len, uint64_t id)
 {
-	if (id)
-		buf_addf(out, "id: %llu\n", (unsigned long long)id);
+	if (id) {
+		buf_adds(out, "id: ");
+		buf_addi(out, (int64_t)id);
+		buf_addc(out, '\n');
+	}
 	buf_adds(out, "event: ");
 	buf_adds(out, event);
 	buf_add(out, "\ndata: ", 7);
@@ -72,7 +79,7 @@ static void fill_snapshot(struct watch *w, struct buf *out)
 	size_t effort = 0;
 	struct record r;
 
-	while (out->len < STREAM_ENOUGH) {
+	while (out->len < STREAM_ENOUGH && effort < LOOK_MOST) {
 		if (!scan_next(&scan, &r, &effort)) {
 			add_ready(w, out);
 			return;
@@ -81,6 +88,7 @@ static void fill_snapshot(struct watch *w, struct buf *out)
 		if (shows(w, r.object))
 			add_event(out, "put", r.json, r.len, 0);
 	}
+	exchange_wake(w->call->x);
 }
 
 /* Only the last event of a revision carries it as its id: a client that is cut
@@ -127,15 +135,20 @@ static void add_gone(struct watch *w, struct buf *out)
 static bool fill_changes(struct watch *w, struct buf *out)
 {
 	const struct store *s = w->call->api->conf.store;
+	size_t looked = 0;
 	struct event e;
-	bool gone = false;
+	bool lost = false;
 
-	while (out->len < STREAM_ENOUGH &&
-	       store_next(s, w->call->noun->kind, &w->cursor, &e, &gone))
+	while (out->len < STREAM_ENOUGH && looked < LOOK_MOST &&
+	       store_next(s, w->call->noun->kind, &w->cursor, &e, &lost)) {
 		add_change(w, &e, out);
-	if (gone)
+		looked++;
+	}
+	if (looked == LOOK_MOST)
+		exchange_wake(w->call->x);
+	if (lost)
 		add_gone(w, out);
-	return !gone;
+	return !lost;
 }
 
 /* Rights may be taken away while a watch is open: it asks again each time. */

@@ -121,6 +121,29 @@ char *arena_strdup(struct arena *a, const char *s)
 	return arena_memdup(a, s, strlen(s));
 }
 
+char *arena_join(struct arena *a, ...)
+{
+	size_t len = 0;
+	const char *s;
+	char *out, *p;
+	va_list ap;
+
+	va_start(ap, a);
+	while ((s = va_arg(ap, const char *)))
+		len += strlen(s);
+	va_end(ap);
+	p = out = arena_alloc(a, len + 1);
+	va_start(ap, a);
+	while ((s = va_arg(ap, const char *))) {
+		size_t n = strlen(s);
+
+		memcpy(p, s, n);
+		p += n;
+	}
+	va_end(ap);
+	return out;
+}
+
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap;

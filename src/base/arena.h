@@ -37,4 +37,6 @@ void *arena_try(struct arena *a, size_t size);
 
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_memdup(struct arena *a, const void *p, size_t len); /* NUL after */
+/* The strings, up to a NULL, one after the other. */
+char *arena_join(struct arena *a, ...) __attribute__((sentinel));
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3);

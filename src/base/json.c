@@ -68,6 +68,197 @@ static struct node *out_of(json_t *j)
 	return (struct node *)j;
 }
 
+/* How many bytes from S need no escape. */
+static size_t plain_run(const char *s, size_t len)
+{
+	static const bool plain[256] = {
+		[' ' ... '!'] = true,
+		['#' ... '['] = true,
+		[']' ... '~'] = true,
+	};
+	size_t i = 0;
+
+	for (;;) {
+		uint32_t c;
+		size_t n;
+
+		while (i < len && plain[(unsigned char)s[i]])
+			i++;
+		if (i == len || (unsigned char)s[i] < 0x80)
+			return i;
+		n = utf8_take(s + i, len - i, &c);
+		if (!n)
+			return i;
+		i += n;
+	}
+}
+
+/*
+ * jansson's reader takes a hundred steps a byte, and most of a create's time.
+ * So the plain case is read here, into jansson's own tree: what most programs
+ * write, without escapes and fractions.  Whatever is not that, wrong or just
+ * unusual, is left to jansson to read or refuse, so that this need not say why
+ * it stops.
+ */
+struct quick {
+	const char *p, *end;
+	unsigned depth;
+};
+
+enum { QUICK_DEPTH_MOST = 16, QUICK_DIGITS_MOST = 18 };
+
+/* Beyond this a second try would take too much of the arena. */
+#define QUICK_MOST ((size_t)64 << 10)
+
+static json_t *quick_value(struct quick *q);
+
+/* The character after white space; 0 at the end. */
+static char quick_peek(struct quick *q)
+{
+	while (q->p < q->end && (*q->p == ' ' || *q->p == '\n' ||
+				 *q->p == '\t' || *q->p == '\r'))
+		q->p++;
+	if (q->p == q->end)
+		return '\0';
+	return *q->p;
+}
+
+static bool quick_take(struct quick *q, char c)
+{
+	if (quick_peek(q) != c)
+		return false;
+	q->p++;
+	return true;
+}
+
+static const char *quick_text(struct quick *q, size_t *ret_len)
+{
+	const char *text;
+
+	if (!quick_take(q, '"'))
+		return NULL;
+	text = q->p;
+	*ret_len = plain_run(text, (size_t)(q->end - text));
+	q->p += *ret_len;
+	return q->p < q->end && *q->p++ == '"' ? text : NULL;
+}
+
+static json_t *quick_string(struct quick *q)
+{
+	size_t len;
+	const char *text = quick_text(q, &len);
+
+	return text ? json_stringn_nocheck(text, len) : NULL;
+}
+
+static bool quick_member(struct quick *q, json_t *object)
+{
+	size_t len, before = json_object_size(object);
+	const char *key = quick_text(q, &len);
+	json_t *value;
+
+	if (!key || !quick_take(q, ':'))
+		return false;
+	value = quick_value(q);
+	/* One that was there already does not make it larger. */
+	return value &&
+	       json_object_setn_new_nocheck(object, key, len, value) == 0 &&
+	       json_object_size(object) > before;
+}
+
+static json_t *quick_object(struct quick *q)
+{
+	json_t *object = json_object();
+
+	q->p++;
+	if (!object || quick_take(q, '}'))
+		return object;
+	do {
+		if (!quick_member(q, object))
+			return NULL;
+	} while (quick_take(q, ','));
+	return quick_take(q, '}') ? object : NULL;
+}
+
+static json_t *quick_array(struct quick *q)
+{
+	json_t *array = json_array();
+
+	q->p++;
+	if (!array || quick_take(q, ']'))
+		return array;
+	do {
+		if (json_array_append_new(array, quick_value(q)) < 0)
+			return NULL;
+	} while (quick_take(q, ','));
+	return quick_take(q, ']') ? array : NULL;
+}
+
+static json_t *quick_int(struct quick *q)
+{
+	bool minus = *q->p == '-';
+	const char *digits = q->p + minus;
+	int64_t i = 0;
+
+	for (q->p = digits; q->p < q->end && *q->p >= '0' && *q->p <= '9';
+	     q->p++) {
+		if (q->p - digits == QUICK_DIGITS_MOST)
+			return NULL;
+		i = i * 10 + (*q->p - '0');
+	}
+	if (q->p == digits || (*digits == '0' && q->p > digits + 1))
+		return NULL;
+	return json_integer(minus ? -i : i);
+}
+
+static bool quick_word(struct quick *q, const char *word)
+{
+	size_t len = strlen(word);
+
+	if ((size_t)(q->end - q->p) < len || memcmp(q->p, word, len) != 0)
+		return false;
+	q->p += len;
+	return true;
+}
+
+/* What follows a value is looked at by whoever asked for it: a fraction, or
+ * more of a word, is neither a comma nor an end. */
+static json_t *quick_value(struct quick *q)
+{
+	json_t *j = NULL;
+	char c = quick_peek(q);
+
+	if (++q->depth > QUICK_DEPTH_MOST)
+		return NULL;
+	if (c == '"')
+		j = quick_string(q);
+	else if (c == '{')
+		j = quick_object(q);
+	else if (c == '[')
+		j = quick_array(q);
+	else if (c == '-' || (c >= '0' && c <= '9'))
+		j = quick_int(q);
+	else if (quick_word(q, "true"))
+		j = json_true();
+	else if (quick_word(q, "false"))
+		j = json_false();
+	else if (quick_word(q, "null"))
+		j = json_null();
+	q->depth--;
+	return j;
+}
+
+static json_t *quick_load(const char *text, size_t len)
+{
+	struct quick q = {text, text + len, 0};
+	json_t *j;
+
+	if (len > QUICK_MOST || memchr(text, '\\', len))
+		return NULL;
+	j = quick_value(&q);
+	return quick_peek(&q) || q.p < q.end ? NULL : j;
+}
+
 /* NULL with an empty WHY when there was not memory enough. */
 static json_t *load(const char *text, size_t len, json_error_t *why)
 {
@@ -101,7 +292,9 @@ struct node *json_parse(const char *text, size_t len, struct arena *a,
 	enter(a);
 	/* What is done with the tree takes memory, too, and cannot say no. */
 	a->max = a->used + (max - a->used) / 2;
-	j = load(text, len, &why);
+	j = len ? quick_load(text, len) : NULL;
+	if (!j)
+		j = load(text, len, &why);
 	a->max = max;
 	if (j)
 		return out_of(j);
@@ -335,29 +528,6 @@ void json_write(const struct node *n, bool indent, struct buf *out)
 		out->full = true;
 	arena_release(&scratch);
 	current = NULL;
-}
-
-/* How many bytes from S need no escape. */
-static size_t plain_run(const char *s, size_t len)
-{
-	static const bool plain[256] = {
-		[' ' ... '!'] = true,
-		['#' ... '['] = true,
-		[']' ... '~'] = true,
-	};
-	size_t i = 0, n;
-	uint32_t c;
-
-	for (;;) {
-		while (i < len && plain[(unsigned char)s[i]])
-			i++;
-		if (i == len || (unsigned char)s[i] < 0x80)
-			return i;
-		n = utf8_take(s + i, len - i, &c);
-		if (!n)
-			return i;
-		i += n;
-	}
 }
 
 static void add_escape(struct buf *out, unsigned char c)

@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-enum { RUN_MOST = 256, RUN_FIRST = 4 };
+/* Many sets have a single member: that of a name, for one. */
+enum { RUN_MOST = 256, RUN_FIRST = 1 };
 
 struct sorted_run {
 	size_t n, room;
@@ -46,8 +47,11 @@ static size_t find_run(const struct sorted *s, const char *key)
 {
 	size_t low = 0, high = s->n;
 
-	if (high > 1 && compare(s, s->runs[high - 1], 0, key) <= 0)
-		return high - 1;
+	if (high > 1) {
+		high--;
+		if (compare(s, s->runs[high], 0, key) <= 0)
+			return high;
+	}
 	while (high - low > 1) {
 		size_t mid = low + (high - low) / 2;
 

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/settings.h"
 #include "cli/text.h"
 
 int failure_usage(struct failure *p, const char *fmt, ...)
@@ -134,14 +135,9 @@ int failure_exit(const struct failure *p)
 	return EXIT_REFUSED;
 }
 
-static bool is_local(const char *server)
+static void add_safe(struct buf *out, const char *s)
 {
-	static const char *const hosts[] = {"//127.", "//localhost", "//[::1]"};
-
-	for (size_t i = 0; server && i < COUNT_OF(hosts); i++)
-		if (strstr(server, hosts[i]))
-			return true;
-	return false;
+	text_add_safe(out, s, strlen(s));
 }
 
 static void hint_later(const struct failure *p, struct buf *out)
@@ -162,15 +158,16 @@ static void hint_sign_in(const struct failure_view *v, struct buf *out)
 	else
 		buf_adds(out, "sign in first: ");
 	buf_adds(out, "muster login --token-file ");
-	buf_adds(out, is_local(v->server) ? "./var/admin.token" : "FILE");
-	if (is_local(v->server))
+	buf_adds(out,
+		 settings_is_local(v->server) ? "./var/admin.token" : "FILE");
+	if (settings_is_local(v->server))
 		buf_adds(out, "\n        (a server writes its first token to "
 			      "admin.token in its data directory)");
 }
 
 static void hint_unreachable(const struct failure_view *v, struct buf *out)
 {
-	if (is_local(v->server))
+	if (settings_is_local(v->server))
 		buf_adds(out, "is it running?  Start one with 'muster serve', "
 			      "or name another with --server");
 	else
@@ -182,7 +179,7 @@ static void add_hint(const struct failure *p, const struct failure_view *v,
 		     struct buf *out)
 {
 	if (p->hint) {
-		buf_adds(out, p->hint);
+		add_safe(out, p->hint);
 		return;
 	}
 	if (!p->status) {
@@ -202,11 +199,6 @@ static void add_hint(const struct failure *p, const struct failure_view *v,
 	else if (p->err.code == ERR_INTERNAL)
 		buf_adds(out, "this is the server's fault; its log has more "
 			      "under the request id");
-}
-
-static void add_safe(struct buf *out, const char *s)
-{
-	text_add_safe(out, s, strlen(s));
 }
 
 static void add_violation(const struct node *n, const struct failure_view *v,
@@ -280,8 +272,11 @@ void failure_write(const struct failure *p, const struct failure_view *v,
 {
 	table_add_toned(out, &v->style, TONE_BAD, "muster:");
 	buf_addc(out, ' ');
-	if (v->what)
-		buf_addf(out, "cannot %s: ", v->what);
+	if (v->what) {
+		buf_adds(out, "cannot ");
+		add_safe(out, v->what);
+		buf_adds(out, ": ");
+	}
 	add_safe(out, headline(p));
 	buf_addc(out, '\n');
 	for (size_t i = 0; p->violations && i < node_count(p->violations); i++)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/noun.h"
 #include "cli/text.h"
 
 #define LEFT_MOST 26 /* columns of options before their texts */
@@ -175,8 +176,9 @@ void help_overview(struct cli *c, struct buf *out)
 	buf_adds(out, " muster [options] COMMAND ...\n");
 	add_heading(c, "Nouns", out);
 	add_commands(c, true, out);
-	buf_adds(out, "\n  Each can: list, get, create, update, delete, "
-		      "watch.\n");
+	buf_adds(out, "\n  Each can:");
+	for (const struct command *k = noun_verbs; k->name; k++)
+		buf_addf(out, " %s%s", k->name, k[1].name ? "," : ".\n");
 	add_heading(c, "Commands", out);
 	add_commands(c, false, out);
 	add_options(c, "Options of every command", cli_options, out);

@@ -238,11 +238,12 @@ int request_wait(struct cli *c, const struct request_wait *w, struct node **ret,
 	uint64_t end = clock_mono(c->clock) + most, now;
 
 	while ((now = clock_mono(c->clock)) < end) {
-		uint64_t left = end - now < POLL_MS ? end - now : POLL_MS;
+		/* Less than is left, so that the poll ends before the call. */
+		uint64_t left = (end - now) * 3 / 4 + 1;
 		const char *target = arena_printf(
 			&c->arena, "/v1/%s/%s?wait=%s&timeoutMs=%llu",
 			w->kind->plural, w->id, w->state,
-			(unsigned long long)left);
+			(unsigned long long)(left < POLL_MS ? left : POLL_MS));
 		struct node *doc = NULL;
 
 		if (request_get(c, target, &doc, p) < 0) {
@@ -257,6 +258,8 @@ int request_wait(struct cli *c, const struct request_wait *w, struct node **ret,
 		if (!doc)
 			return err_set(&p->err, ERR_NOT_FOUND,
 				       "it was deleted meanwhile");
+		if (has_come(doc, w->path, "failed"))
+			return err_set(&p->err, ERR_PROVIDER, "it has failed");
 	}
 	return err_set(&p->err, ERR_TIMEOUT,
 		       "it was not %s in time; it may still become so",

@@ -1,10 +1,15 @@
 #include "cli/session.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "cli/oauth.h"
 #include "cli/output.h"
 #include "cli/request.h"
@@ -37,26 +42,44 @@ static const char *first_line(struct arena *a, const char *text)
 	return len ? arena_memdup(a, text + skip, len) : NULL;
 }
 
+/* Wait for a line; false when the user gave up instead.  The signal waits: the
+ * terminal must be put right before it ends us. */
+static bool wait_for_line(int fd, const sigset_t *signals)
+{
+	auto_close int signal_fd = signalfd(-1, signals, SFD_CLOEXEC);
+	struct pollfd fds[] = {{fd, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+
+	while (poll(fds, COUNT_OF(fds), -1) < 0)
+		if (errno != EINTR)
+			return true;
+	return !fds[1].revents;
+}
+
 /* A line from the terminal, not shown while it is typed. */
 static const char *ask_token(struct cli *c)
 {
 	char line[16384] = "";
 	struct termios old, quiet;
-	bool hidden = tcgetattr(fileno(c->in), &old) == 0;
+	sigset_t signals, before;
+	int fd = fileno(c->in);
 
+	if (tcgetattr(fd, &old) < 0)
+		return NULL;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	quiet = old;
+	quiet.c_lflag &= ~(tcflag_t)ECHO;
 	fprintf(c->err, "Token: ");
 	fflush(c->err);
-	if (hidden) {
-		quiet = old;
-		quiet.c_lflag &= ~(tcflag_t)ECHO;
-		tcsetattr(fileno(c->in), TCSAFLUSH, &quiet);
-	}
-	if (!fgets(line, sizeof(line), c->in))
+	tcsetattr(fd, TCSAFLUSH, &quiet);
+	if (!wait_for_line(fd, &signals) || !fgets(line, sizeof(line), c->in))
 		line[0] = '\0';
-	if (hidden) {
-		tcsetattr(fileno(c->in), TCSAFLUSH, &old);
-		fputc('\n', c->err);
-	}
+	tcsetattr(fd, TCSAFLUSH, &old);
+	fputc('\n', c->err);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return first_line(&c->arena, line);
 }
 
@@ -227,6 +250,10 @@ int session_login(struct cli *c, int argc, char **argv)
 		      args_has(&args, "browser"), &p) < 0) ||
 	    who_am_i(c, &who, &p) < 0 || keep(c, name, &p) < 0)
 		return cli_fail(c, &p, "sign in", NULL);
+	if (!settings_is_local(c->target.server) &&
+	    strncmp(c->target.server, "http:", 5) == 0)
+		cli_say(c, "muster: the token goes to %s unencrypted",
+			text_safe(&c->arena, c->target.server));
 	cli_say(c, "Signed in to %s%s%s; kept as context '%s'.",
 		text_safe(&c->arena, c->target.server), who ? " as " : "",
 		who ? who : "", text_safe(&c->arena, name));

@@ -295,6 +295,17 @@ static const char *first_of(const char *a, const char *b, const char *c)
 	return a ? a : b ? b : c;
 }
 
+bool settings_is_local(const char *server)
+{
+	static const char *const hosts[] = {"127.", "localhost", "[::1]"};
+	const char *host = server ? strstr(server, "://") : NULL;
+
+	for (size_t i = 0; host && i < COUNT_OF(hosts); i++)
+		if (strncmp(host + 3, hosts[i], strlen(hosts[i])) == 0)
+			return true;
+	return false;
+}
+
 int settings_target(const struct context *given, struct arena *a,
 		    struct context *ret, struct err *err)
 {

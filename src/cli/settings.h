@@ -54,6 +54,9 @@ bool settings_drop(struct settings *s, const char *name);
 int settings_target(const struct context *given, struct arena *a,
 		    struct context *ret, struct err *err) MUST_CHECK;
 
+/* The server is on this machine. */
+bool settings_is_local(const char *server);
+
 /* All of a file, or of standard input for "-"; at most 16 MiB. */
 int settings_read_file(const char *path, struct arena *a, const char **ret,
 		       size_t *ret_len, struct err *err) MUST_CHECK;

@@ -141,23 +141,23 @@ static size_t letter_width(uint32_t c)
 
 size_t text_width(const char *s)
 {
-	size_t width = 0;
+	size_t width = 0, len = strlen(s);
 
-	for (size_t n; *s; s += n)
-		width += letter_width(letter(s, strlen(s), &n));
+	for (size_t n; len; s += n, len -= n)
+		width += letter_width(letter(s, len, &n));
 	return width;
 }
 
 void text_add_cut(struct buf *out, const char *s, size_t width)
 {
-	size_t used = 0, n;
+	size_t used = 0, len = strlen(s), n;
 
 	if (text_width(s) <= width) {
 		buf_adds(out, s);
 		return;
 	}
-	for (; *s; s += n) {
-		size_t w = letter_width(letter(s, strlen(s), &n));
+	for (; len; s += n, len -= n) {
+		size_t w = letter_width(letter(s, len, &n));
 
 		if (used + w + 1 > width)
 			break;

@@ -119,6 +119,7 @@ static void begin_table(struct watch *w)
 			w->columns.n = i;
 	table_init(&w->table, &w->arena);
 	table_column(&w->table, "TIME", 0);
+	/* As wide as the longest of them, for they come one by one. */
 	table_column(&w->table, "EVENT  ", 0);
 	output_begin(&w->columns, &w->table);
 }
@@ -341,7 +342,8 @@ static int run_watch(struct watch *w)
 				   "everything again");
 		} else {
 			cli_say(c, "muster: %s; connecting again",
-				rc < 0 ? p.err.msg : "the stream ended");
+				rc < 0 ? text_safe(&c->arena, p.err.msg)
+				       : "the stream ended");
 		}
 		request_back_off(c, tries);
 	}

@@ -50,6 +50,8 @@ static int run_serve(struct cli *c, int argc, char **argv)
 	if (args_value(&args, "listen"))
 		conf.listen = args_value(&args, "listen");
 	if (args_has(&args, "check")) {
+		if (serve_check(&conf, &err) < 0)
+			return fail(c, "serve", &err);
 		fprintf(c->out, "The configuration is good.\n");
 		return EXIT_OK;
 	}

@@ -190,6 +190,23 @@ static int tell(const struct violations *v, const char *file, struct err *err)
 	return -1;
 }
 
+/* Nothing but blanks and comments: to YAML that is no document, to us a file
+ * that leaves everything as it is. */
+static bool is_empty(const struct buf *text)
+{
+	bool comment = false;
+
+	for (size_t i = 0; i < text->len; i++) {
+		if (text->data[i] == '\n')
+			comment = false;
+		else if (text->data[i] == '#')
+			comment = true;
+		else if (!comment && !memchr(" \t\r", text->data[i], 3))
+			return false;
+	}
+	return true;
+}
+
 int config_read(const char *file, struct arena *a, struct config *ret,
 		struct err *err)
 {
@@ -201,7 +218,7 @@ int config_read(const char *file, struct arena *a, struct config *ret,
 		buf_release(&text);
 		return -1;
 	}
-	if (text.len) {
+	if (!is_empty(&text)) {
 		n = yaml_parse(text.data, text.len, a, err);
 		if (n && node_type(n) == NODE_NULL)
 			n = node_new_object(a);

@@ -56,6 +56,18 @@ static int write_token(const char *path, const char *token, struct err *err)
 	return 0;
 }
 
+/* The token's hash must not outlive its only copy. */
+static int sync_folder(const char *path, struct err *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "cannot sync the folder %s: %s", path,
+			       strerror(errno));
+	return 0;
+}
+
 static bool has_token(const struct store *s)
 {
 	struct scan scan = store_scan(s, 0, &token_kind, NULL);
@@ -80,7 +92,8 @@ int first_start(struct store *s, struct loop *l, const char *data,
 	snprintf(path, sizeof(path), "%s/admin.token", data);
 	if (first) {
 		token_make(&random_system, m.token);
-		if (write_token(path, m.token, err) < 0)
+		if (write_token(path, m.token, err) < 0 ||
+		    sync_folder(data, err) < 0)
 			return -1;
 	}
 	m.txn = (struct txn){.fn = make, .done = made, .ctx = &m};
@@ -101,16 +114,18 @@ int first_start(struct store *s, struct loop *l, const char *data,
 
 void first_steps(const char *data, const char *scheme, const char *address)
 {
+	const char *muster = program_invocation_name;
+
 	if (!isatty(STDERR_FILENO))
 		return;
 	fprintf(stderr,
 		"\nMuster is running.  In another terminal:\n\n"
-		"  build/muster login --server %s://%s --token-file "
-		"%s/admin.token\n"
-		"  build/muster organization create --name acme\n"
-		"  build/muster project create --name web --organization acme\n"
-		"  build/muster project list\n\n"
+		"  %s login --server %s://%s --token-file %s/admin.token\n"
+		"  %s organization create acme\n"
+		"  %s project create web --organization acme\n"
+		"  %s project list\n\n"
 		"The API is described at %s://%s/v1/openapi.json.  "
 		"Stop with Ctrl-C.\n\n",
-		scheme, address, data, scheme, address);
+		muster, scheme, address, data, muster, muster, muster, scheme,
+		address);
 }

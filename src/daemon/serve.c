@@ -1,5 +1,6 @@
 #include "daemon/serve.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "daemon/notify.h"
 #include "daemon/secrets.h"
 #include "http/server.h"
+#include "http/tls.h"
 #include "identity/oidc.h"
 #include "identity/quota.h"
 #include "loop/loop.h"
@@ -245,8 +247,18 @@ static void on_reload(void *ctx)
 		log_info("reload", "the certificate was read again");
 }
 
+/* The buffers of long lists and of streams come and go: giving their memory
+ * back each time costs more than the work that is done in it. */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 2 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_TOP_PAD, 1 << 20);
+}
+
 static int start(struct daemon *d, struct err *err)
 {
+	keep_memory();
 	/* A limit on file sizes shall be an error of the write, not the end. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
@@ -288,6 +300,23 @@ static void finish(struct daemon *d)
 		loop_free(d->loop);
 }
 
+int serve_check(const struct config *conf, struct err *err)
+{
+	struct tls_conf files = {conf->tls.cert, conf->tls.key,
+				 conf->tls.client_ca};
+	struct loop *l;
+	struct tls *tls = NULL;
+	int r;
+
+	if (!conf->tls.cert)
+		return 0;
+	l = loop_new();
+	r = tls_new(l, &files, &tls, err);
+	tls_free(tls);
+	loop_free(l);
+	return r;
+}
+
 int serve(const struct config *conf, struct err *err)
 {
 	struct daemon d = {.conf = conf};
@@ -299,7 +328,7 @@ int serve(const struct config *conf, struct err *err)
 	}
 	log_info("start", "muster %s revision=%llu data=%s", MUSTER_VERSION,
 		 (unsigned long long)store_revision(d.store), conf->data);
-	log_info("listening", "listening on %s://%s", scheme,
+	log_info("ready", "listening on %s://%s", scheme,
 		 server_address(d.server));
 	first_steps(conf->data, scheme, server_address(d.server));
 	notify("READY=1");

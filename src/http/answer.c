@@ -18,7 +18,7 @@ void answer_header(struct MHD_Response *response, const char *name,
 void answer_common(struct request *r, struct MHD_Response *response)
 {
 	answer_header(response, "X-Request-Id", r->id);
-	if (r->server->stopping)
+	if (r->server->stopping || r->last)
 		answer_header(response, "Connection", "close");
 }
 
@@ -41,17 +41,16 @@ void answer_send(struct request *r, unsigned status,
 	server_poke(r->server);
 }
 
+/* The copy of the body is the request's, which is there for as long as
+ * libmicrohttpd reads it, and keeps its memory for the next. */
 static struct MHD_Response *make(struct request *r, const struct reply *reply)
 {
-	/* libmicrohttpd copies: the bytes are not changed. */
-	union {
-		const char *in;
-		char *out;
-	} body = {reply->len ? reply->body : ""};
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		reply->len, body.out,
-		reply->len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response;
 
+	r->out.max = reply->len;
+	buf_add(&r->out, reply->body, reply->len);
+	response = MHD_create_response_from_buffer(reply->len, r->out.data,
+						   MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		abort(); /* no memory */
 	if (reply->type)

@@ -19,31 +19,49 @@ struct walk {
 	bool chunked;
 };
 
+enum { IN_TOKEN = 1, IN_TEXT = 2 };
+
+/* What a byte may be part of: one look at each, for there are many. */
+static const unsigned char classes[256] = {
+	['\t'] = IN_TEXT,
+	[' '] = IN_TEXT,
+	['!'] = IN_TEXT | IN_TOKEN,
+	['"'] = IN_TEXT,
+	['#' ... '\''] = IN_TEXT | IN_TOKEN,
+	['(' ... ')'] = IN_TEXT,
+	['*' ... '+'] = IN_TEXT | IN_TOKEN,
+	[','] = IN_TEXT,
+	['-' ... '.'] = IN_TEXT | IN_TOKEN,
+	['/'] = IN_TEXT,
+	['0' ... '9'] = IN_TEXT | IN_TOKEN,
+	[':' ... '@'] = IN_TEXT,
+	['A' ... 'Z'] = IN_TEXT | IN_TOKEN,
+	['[' ... ']'] = IN_TEXT,
+	['^' ... 'z'] = IN_TEXT | IN_TOKEN,
+	['{'] = IN_TEXT,
+	['|'] = IN_TEXT | IN_TOKEN,
+	['}'] = IN_TEXT,
+	['~'] = IN_TEXT | IN_TOKEN,
+	[0x80 ... 0xff] = IN_TEXT,
+};
+
+static bool is_all(const char *s, size_t len, unsigned char class)
+{
+	unsigned char all = class;
+
+	for (size_t i = 0; i < len; i++)
+		all &= classes[(unsigned char)s[i]];
+	return all != 0;
+}
+
 static bool is_token(const char *s, size_t len)
 {
-	static const char odd[] = "!#$%&'*+-.^_`|~";
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9'))
-			continue;
-		if (!c || !strchr(odd, c))
-			return false;
-	}
-	return len > 0;
+	return len > 0 && is_all(s, len, IN_TOKEN);
 }
 
 static bool is_text(const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
+	return is_all(s, len, IN_TEXT);
 }
 
 static bool is_placed(const struct walk *w, const char *name, size_t name_len,
@@ -171,6 +189,7 @@ int guard_check(const struct request *r, struct MHD_Connection *mhd,
 	if (w.why)
 		return 400;
 	ret_facts->request_id = w.request_id;
+	ret_facts->chunked = w.chunked;
 	ret_facts->length = w.length ? parse_length(w.length) : 0;
 	if (w.expect && strcasecmp(w.expect, "100-continue") != 0) {
 		*ret_why = "only 100-continue can be expected";

@@ -132,6 +132,8 @@ void listen_pause(struct server *s, bool pause)
 	s->paused = pause;
 	if (s->listen)
 		poller_want(s->listen, pause ? 0 : POLLER_READ);
+	if (pause)
+		timer_set(s->tick, s->tick_ms);
 }
 
 /* The address as text; and what its limit is counted by: a client with IPv6
@@ -273,7 +275,8 @@ static const char *status_words(int status)
 }
 
 /* One try: who does not take a few hundred bytes at once goes without. */
-static void send_refusal(struct server *s, int fd, int status, const char *why)
+static void send_refusal(struct server *s, int fd, int status, const char *why,
+			 const char *id)
 {
 	struct buf body = BUF_INIT(64 << 10), all = BUF_INIT(128 << 10);
 	const char *type;
@@ -281,9 +284,14 @@ static void send_refusal(struct server *s, int fd, int status, const char *why)
 	server_refusal(s, status, why, &body, &type);
 	buf_addf(&all,
 		 "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n"
-		 "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+		 "Content-Length: %zu\r\nConnection: close\r\n",
 		 status, status_words(status), type, body.len);
-	buf_add(&all, body.data, body.len);
+	if (id)
+		buf_addf(&all, "X-Request-Id: %s\r\n", id);
+	if (status == 503)
+		buf_adds(&all, "Retry-After: 1\r\n");
+	buf_adds(&all, "\r\n");
+	buf_add(&all, buf_str(&body), body.len);
 	(void)send(fd, buf_str(&all), all.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	buf_release(&body);
 	buf_release(&all);
@@ -292,7 +300,8 @@ static void send_refusal(struct server *s, int fd, int status, const char *why)
 void conn_refuse(struct conn *c, int status, const char *why)
 {
 	if (c->mhd)
-		send_refusal(c->server, c->fd, status, why);
+		send_refusal(c->server, c->fd, status, why,
+			     c->request ? c->request->id : NULL);
 	conn_shut(c);
 }
 
@@ -301,7 +310,7 @@ static void turn_away(struct server *s, int fd)
 	if (s->tls)
 		s->stats.refused++;
 	else
-		send_refusal(s, fd, 503, "too many connections");
+		send_refusal(s, fd, 503, "too many connections", NULL);
 	close(fd);
 }
 

@@ -9,8 +9,8 @@ enum { SPARE_MOST = 256 };
 
 #define ARENA_MOST ((size_t)256 << 20)
 
-/* A body this small keeps its memory for the next request. */
-#define BODY_KEPT ((size_t)16 << 10)
+/* A buffer this small keeps its memory for the next request. */
+#define KEPT ((size_t)16 << 10)
 
 static struct request *take_spare(struct server *s)
 {
@@ -40,14 +40,21 @@ void request_free(struct request *r)
 	free(r);
 }
 
+static void empty(struct buf *b)
+{
+	if (b->room > KEPT)
+		buf_release(b);
+	else
+		buf_clear(b);
+}
+
 static void put_spare(struct request *r)
 {
 	struct server *s = r->server;
 	struct arena arena = r->arena;
-	struct buf body = r->body;
+	struct buf body = r->body, out = r->out;
 
 	timer_free(r->timer);
-	buf_release(&r->out);
 	list_remove(&r->link);
 	list_remove(&r->rest);
 	if (s->n_spare == SPARE_MOST) {
@@ -56,13 +63,12 @@ static void put_spare(struct request *r)
 		return;
 	}
 	arena_clear(&arena);
-	if (body.room > BODY_KEPT)
-		buf_release(&body);
-	else
-		buf_clear(&body);
-	*r = (struct request){.arena = arena, .body = body};
+	empty(&body);
+	empty(&out);
+	*r = (struct request){.arena = arena, .body = body, .out = out};
 	list_init(&r->rest);
-	list_add(&s->spare, &r->link);
+	/* In front: the one just used is still in the processor's cache. */
+	list_add(s->spare.next, &r->link);
 	s->n_spare++;
 }
 
@@ -72,6 +78,20 @@ static struct conn *conn_of(struct MHD_Connection *mhd)
 		mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info->socket_context;
+}
+
+static void name_request(struct request *r)
+{
+	struct server *s = r->server;
+	uint64_t n = ++s->next_id;
+	char *p = r->id;
+
+	memcpy(p, s->id_prefix, 8);
+	p[8] = '-';
+	/* Hex digits, the least first: no name needs to be read as a number. */
+	for (p += 9; n; n >>= 4)
+		*p++ = "0123456789abcdef"[n & 15];
+	*p = '\0';
 }
 
 void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
@@ -96,6 +116,7 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	r->base.peer = c->address;
 	r->base.tls_subject = c->tls ? tls_link_subject(c->tls) : NULL;
 	r->base.id = r->id;
+	name_request(r);
 	c->request = r;
 	/* A first request has had its deadline since the connection came. */
 	if (!c->fresh)
@@ -113,24 +134,6 @@ static bool id_is_good(const char *id)
 	return n > 0 && n <= 64 && !id[n];
 }
 
-static void name_request(struct request *r, const char *sent)
-{
-	struct server *s = r->server;
-	uint64_t n = ++s->next_id;
-	char *p = r->id;
-
-	if (sent && id_is_good(sent)) {
-		memcpy(r->id, sent, strlen(sent) + 1);
-		return;
-	}
-	memcpy(p, s->id_prefix, 8);
-	p[8] = '-';
-	/* Hex digits, the least first: no name needs to be read as a number. */
-	for (p += 9; n; n >>= 4)
-		*p++ = "0123456789abcdef"[n & 15];
-	*p = '\0';
-}
-
 static enum MHD_Result accept_head(struct request *r,
 				   struct MHD_Connection *mhd, const char *url,
 				   const char *version)
@@ -139,16 +142,19 @@ static enum MHD_Result accept_head(struct request *r,
 	const char *why;
 	int status = guard_check(r, mhd, url, version, &facts, &why);
 
-	name_request(r, facts.request_id);
+	if (facts.request_id && id_is_good(facts.request_id))
+		memcpy(r->id, facts.request_id, strlen(facts.request_id) + 1);
 	if (status) {
 		answer_refuse(r, status, why);
 		return MHD_YES;
 	}
+	/* libmicrohttpd reads chunks and trailers more kindly than others do:
+	 * what comes after them is not taken for a request. */
+	r->last = facts.chunked;
 	/* A length that was only announced is not worth much memory. */
 	if (facts.length)
-		buf_reserve(&r->body, facts.length < BODY_KEPT
-					      ? (size_t)facts.length
-					      : BODY_KEPT / 2);
+		buf_reserve(&r->body, facts.length < KEPT ? (size_t)facts.length
+							  : KEPT / 2);
 	r->phase = PHASE_RECEIVING;
 	return MHD_YES;
 }

@@ -30,10 +30,12 @@ struct request {
 	enum phase phase;
 	bool known; /* libmicrohttpd may still name this orphan */
 	bool over;  /* this orphan has been answered */
+	bool last;  /* its connection takes no other after it */
 	size_t target_len;
 	char target[192];
 	struct arena arena;
 	struct buf body;
+	struct buf out; /* the reply's; a stream's, filled and not yet taken */
 	struct timer *timer;
 	void (*after)(struct exchange *x);
 	struct websocket *websocket;
@@ -42,7 +44,6 @@ struct request {
 	/* A stream's own. */
 	struct stream_source source;
 	struct list rest; /* in resting, or alone */
-	struct buf out;   /* filled and not yet taken */
 	size_t taken;     /* of out */
 	uint64_t filled;  /* when, for the pace */
 	uint64_t spoke;   /* when, for the heartbeat */
@@ -96,6 +97,7 @@ void stream_release(struct request *r); /* calls gone() */
 struct guard_facts {
 	const char *request_id; /* as the client sent it, or NULL */
 	uint64_t length;        /* announced; 0 when it was not */
+	bool chunked;
 };
 
 /* Whether the head is one that no two readers can read differently.  0, or the

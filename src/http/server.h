@@ -46,7 +46,8 @@ struct server_stats {
 	uint64_t streams;     /* open now */
 };
 
-/* Limits that are 0 get the defaults of docs/operating.md. */
+/* Limits that are 0 get the defaults of docs/operating.md.  The names of the
+ * TLS files must live as long as the server. */
 int server_start(struct loop *l, const struct server_conf *conf,
 		 struct server **out, struct err *err);
 
@@ -63,4 +64,7 @@ void server_stats(const struct server *s, struct server_stats *ret);
  * have passed. */
 void server_stop(struct server *s, uint64_t grace_ms,
 		 void (*stopped)(void *ctx), void *ctx);
+
+/* Cuts off whatever is left.  A request that is still held stays its handler's:
+ * it must still be answered, into nothing, at any time before or after. */
 void server_free(struct server *s);

@@ -14,6 +14,13 @@
  */
 #define COMMENT ": \n\n"
 
+/* Feeding a stream takes some 20 us: however many there are, at most a third of
+ * the loop's time goes into it, in pieces short enough for others to wait. */
+enum { RESUMES_MOST = 32, RESUMES_MS = 2 };
+
+/* What a fill begins with, rather than grow to it by small steps. */
+#define FIRST_ROOM ((size_t)16 << 10)
+
 static void rest(struct request *r)
 {
 	struct server *s = r->server;
@@ -53,6 +60,7 @@ static bool may_fill(const struct request *r)
 static void fill(struct request *r)
 {
 	buf_clear(&r->out);
+	buf_reserve(&r->out, FIRST_ROOM);
 	r->taken = 0;
 	r->woken = false;
 	rest(r);
@@ -136,7 +144,7 @@ void stream_begin(struct request *r, const struct reply *head,
 	answer_send(r, (unsigned)head->status, response);
 	r->phase = PHASE_STREAM;
 	r->source = *source;
-	r->out = BUF_INIT(s->conf.max_body + STREAM_ENOUGH);
+	r->out.max = s->conf.max_body + STREAM_ENOUGH;
 	r->woken = true;
 	r->ending = s->stopping;
 	s->stats.streams++;
@@ -154,19 +162,24 @@ void stream_rested(void *server)
 {
 	struct server *s = server;
 	uint64_t now = loop_now(s->loop);
+	int resumed = 0;
 
 	while (!list_empty(&s->resting)) {
 		struct request *r =
 			CONTAINER_OF(s->resting.next, struct request, rest);
 		uint64_t due = r->filled + s->conf.pace_ms;
 
+		if (due <= now && resumed == RESUMES_MOST)
+			due = now + RESUMES_MS;
 		if (due > now) {
 			timer_set(s->pace, due - now);
 			return;
 		}
 		list_remove(&r->rest);
-		if (r->woken)
-			resume(r);
+		if (!r->woken)
+			continue;
+		resume(r);
+		resumed++;
 	}
 }
 

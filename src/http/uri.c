@@ -17,13 +17,10 @@ static int hex(char c)
 }
 
 /* What may stand unescaped in a path segment or a query (RFC 3986). */
-static bool is_plain(char c)
-{
-	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	    (c >= '0' && c <= '9'))
-		return true;
-	return c && strchr("-._~!$&'()*+,;=:@/?", c);
-}
+static const bool plain[256] = {
+	['!'] = true,         ['$'] = true, ['&' ... ';'] = true, ['='] = true,
+	['?' ... 'Z'] = true, ['_'] = true, ['a' ... 'z'] = true, ['~'] = true,
+};
 
 /* How many bytes follow the first of a UTF-8 sequence, and the least code
  * point that needs so many; -1: not a first byte. */
@@ -87,15 +84,19 @@ static int decode(const char *from, size_t len, struct arena *a,
 		  const char **ret, struct err *err)
 {
 	char *to = arena_try(a, len + 1);
+	bool escaped = false;
 	size_t n = 0;
 
 	if (!to)
 		return err_set(err, ERR_TOO_LARGE, "the request is too large");
-	for (size_t i = 0; i < len; i++) {
+	while (n < len && plain[(unsigned char)from[n]])
+		n++;
+	memcpy(to, from, n);
+	for (size_t i = n; i < len; i++) {
 		int hi, lo;
 
 		if (from[i] != '%') {
-			if (!is_plain(from[i]))
+			if (!plain[(unsigned char)from[i]])
 				return bad(err, "holds a character that must "
 						"be escaped");
 			to[n++] = from[i];
@@ -107,9 +108,10 @@ static int decode(const char *from, size_t len, struct arena *a,
 			return bad(err, "holds a bad escape");
 		to[n++] = (char)(hi << 4 | lo);
 		i += 2;
+		escaped = true;
 	}
 	to[n] = '\0';
-	if (!is_text(to, n))
+	if (escaped && !is_text(to, n))
 		return bad(err, "is not UTF-8 text");
 	*ret = to;
 	return 0;
@@ -206,9 +208,10 @@ int uri_parse(const char *target, const char *const *repeatable,
 {
 	size_t len = strlen(target);
 	size_t path_len = strcspn(target, "?");
-	struct uri u = {0};
 	char *path;
 
+	ret->path = NULL;
+	ret->n_segments = ret->n_query = 0;
 	if (len > URI_LENGTH_MOST)
 		return bad(err, "is too long");
 	if (strchr(target, '#'))
@@ -218,13 +221,12 @@ int uri_parse(const char *target, const char *const *repeatable,
 		return err_set(err, ERR_TOO_LARGE, "the request is too large");
 	memcpy(path, target, path_len);
 	path[path_len] = '\0';
-	u.path = path;
-	if (parse_path(path, a, &u, err))
+	ret->path = path;
+	if (parse_path(path, a, ret, err))
 		return -1;
 	if (target[path_len] == '?' &&
-	    parse_query(target + path_len + 1, repeatable, a, &u, err))
+	    parse_query(target + path_len + 1, repeatable, a, ret, err))
 		return -1;
-	*ret = u;
 	return 0;
 }
 

@@ -34,6 +34,7 @@ struct poller {
 	void (*fn)(void *ctx, int events); /* NULL: freed */
 	void *ctx;
 	int wanted;
+	bool stopped; /* by libuv, for an error */
 };
 
 struct signals {
@@ -213,10 +214,10 @@ static void on_poll(uv_poll_t *uv, int status, int events)
 	}
 	/* libuv has stopped the handle; whoever reads or writes now learns
 	 * what is wrong. */
-	p->wanted = 0;
+	p->stopped = true;
 	p->fn(p->ctx, wanted);
-	if (p->fn && p->wanted == 0)
-		poller_want(p, wanted);
+	if (p->fn && p->stopped)
+		poller_want(p, p->wanted);
 }
 
 struct poller *poller_new(struct loop *l, int fd,
@@ -236,9 +237,10 @@ struct poller *poller_new(struct loop *l, int fd,
 
 void poller_want(struct poller *p, int events)
 {
-	if (events == p->wanted)
+	if (events == p->wanted && !p->stopped)
 		return;
 	p->wanted = events;
+	p->stopped = false;
 	if (events)
 		uv_poll_start(&p->uv, events, on_poll);
 	else

@@ -19,6 +19,13 @@ struct bucket {
 	char key[];
 };
 
+/* Who has a name now.  One at most when a transaction is over; in its midst,
+ * or while it is replayed or taken back, there may be two. */
+struct named {
+	struct list entries;
+	char key[];
+};
+
 static const char *entry_key(const void *member)
 {
 	return ((const struct entry *)member)->id;
@@ -102,16 +109,16 @@ void cache_init(struct cache *c, const struct kind *k,
 	collect(&how, k->fields, "", 0);
 }
 
-/* "path=value" into KEY; false when it does not fit. */
-static bool make_key(char key[KEY_MOST], const char *path, const char *value)
+/* "A=B" into KEY; false when it does not fit. */
+static bool make_key(char *key, size_t room, const char *a, const char *b)
 {
-	size_t path_len = strlen(path), len = strlen(value);
+	size_t a_len = strlen(a), b_len = strlen(b);
 
-	if (path_len + len + 2 > KEY_MOST)
+	if (a_len + b_len + 2 > room)
 		return false;
-	memcpy(key, path, path_len);
-	key[path_len] = '=';
-	memcpy(key + path_len + 1, value, len + 1);
+	memcpy(key, a, a_len);
+	key[a_len] = '=';
+	memcpy(key + a_len + 1, b, b_len + 1);
 	return true;
 }
 
@@ -124,7 +131,7 @@ static void emit(const struct each *each, const char *path, const char *value)
 {
 	char key[KEY_MOST];
 
-	if (make_key(key, path, value))
+	if (make_key(key, sizeof(key), path, value))
 		each->fn(each->ctx, key);
 }
 
@@ -132,22 +139,22 @@ static void emit_tags(const struct each *each, const char *path,
 		      const struct items *tags)
 {
 	const struct field_tag *t = tags->at;
+	size_t len = strlen(path) + 1;
+	char key[KEY_MOST];
 
-	for (size_t i = 0; i < tags->n; i++) {
-		char pair[KEY_MOST];
-
-		snprintf(pair, sizeof(pair), "%s=%s", t[i].key, t[i].value);
-		emit(each, path, pair);
-	}
+	memcpy(key, path, len - 1);
+	key[len - 1] = '=';
+	for (size_t i = 0; i < tags->n; i++)
+		if (make_key(key + len, sizeof(key) - len, t[i].key,
+			     t[i].value))
+			each->fn(each->ctx, key);
 }
 
 static void emit_value(const struct each *each, const struct index_field *i,
 		       const void *at)
 {
-	enum field_type type =
-		i->list == i->field ? i->field->item : i->field->type;
-	struct buf text = BUF_INIT(KEY_MOST);
-	struct field one = *i->field;
+	enum field_type type = i->list && i->list == i->field ? i->field->item
+							      : i->field->type;
 
 	if (type == FIELD_STRING) {
 		if (*(const char *const *)at)
@@ -155,6 +162,9 @@ static void emit_value(const struct each *each, const struct index_field *i,
 	} else if (type == FIELD_TAGS) {
 		emit_tags(each, i->path, at);
 	} else {
+		struct buf text = BUF_INIT(KEY_MOST);
+		struct field one = *i->field;
+
 		one.type = type;
 		field_text(&one, at, &text);
 		if (text.len && buf_ok(&text))
@@ -191,7 +201,10 @@ static void add_text(const struct cache *c, const char *path,
 	field_text(f, at, out);
 }
 
-void cache_unique(const struct cache *c, const void *object, struct buf *out)
+/* The value that a kind's names are unique within, joined with the name: what
+ * the index path "@name" holds. */
+static void unique_key(const struct cache *c, const void *object,
+		       struct buf *out)
 {
 	const struct meta *meta = object;
 
@@ -217,7 +230,7 @@ static void each_key(const struct cache *c, const void *object,
 	if ((path && strcmp(path, "@name") != 0) ||
 	    !((const struct meta *)object)->name)
 		return;
-	cache_unique(c, object, &unique);
+	unique_key(c, object, &unique);
 	emit(each, "@name", buf_str(&unique));
 	buf_release(&unique);
 }
@@ -306,6 +319,8 @@ static struct entry *entry_new(struct cache *c, const char *id)
 
 	e->cache = c;
 	e->newest = NULL;
+	e->named = NULL;
+	list_init(&e->name_link);
 	memcpy(e->id, id, len);
 	map_add(&c->by_id, e->id, e);
 	sorted_add(&c->by_order, e);
@@ -374,6 +389,47 @@ static void join(struct change *change, struct version *v)
 	change->bytes += v->line_len;
 }
 
+static void leave_name(struct entry *e)
+{
+	list_remove(&e->name_link);
+	if (list_empty(&e->named->entries)) {
+		map_remove(&e->cache->names, e->named->key);
+		free(e->named);
+	}
+	e->named = NULL;
+	if (e->newest && e->newest->record.revision > e->cache->freed)
+		e->cache->freed = e->newest->record.revision;
+}
+
+static void take_name(struct entry *e, const char *key)
+{
+	e->named = map_get(&e->cache->names, key);
+	if (!e->named) {
+		size_t len = strlen(key) + 1;
+
+		e->named = xmalloc(sizeof(*e->named) + len);
+		memcpy(e->named->key, key, len);
+		list_init(&e->named->entries);
+		map_add(&e->cache->names, e->named->key, e->named);
+	}
+	list_add(&e->named->entries, &e->name_link);
+}
+
+/* The entry has another newest version: its name may have changed. */
+static void set_name(struct entry *e)
+{
+	const struct meta *meta = e->newest ? e->newest->record.object : NULL;
+	struct buf key = BUF_INIT(KEY_MOST);
+
+	if (meta && meta->name)
+		unique_key(e->cache, meta, &key);
+	if (e->named && strcmp(e->named->key, buf_str(&key)) != 0)
+		leave_name(e);
+	if (!e->named && key.len)
+		take_name(e, key.data);
+	buf_release(&key);
+}
+
 struct version *cache_add(struct cache *c, struct change *change,
 			  const char *id, const void *object, const char *line,
 			  size_t line_len)
@@ -401,9 +457,30 @@ struct version *cache_add(struct cache *c, struct change *change,
 		v->older->newer = v;
 	e->newest = v;
 	count(e, 1);
+	set_name(e);
 	each.ctx = e;
 	each_key(c, v->record.object, NULL, &each);
 	return v;
+}
+
+struct entry *cache_named(const struct cache *c, const void *object)
+{
+	const struct meta *meta = object;
+	struct buf key = BUF_INIT(KEY_MOST);
+	const struct named *n;
+
+	unique_key(c, object, &key);
+	n = map_get(&c->names, buf_str(&key));
+	buf_release(&key);
+	if (!n)
+		return NULL;
+	for (struct list *l = n->entries.next; l != &n->entries; l = l->next) {
+		struct entry *e = CONTAINER_OF(l, struct entry, name_link);
+
+		if (strcmp(e->id, meta->id) != 0)
+			return e;
+	}
+	return NULL;
 }
 
 static void version_free(struct version *v)
@@ -431,6 +508,8 @@ void cache_remove(struct version *v)
 	if (v->older)
 		v->older->newer = v->newer;
 	count(e, 1);
+	if (!v->newer)
+		set_name(e);
 	each_key(e->cache, v->record.object, NULL, &each);
 	if (!e->newest)
 		entry_free(e);
@@ -451,7 +530,7 @@ const struct sorted *cache_index(const struct cache *c, const char *path,
 	char key[KEY_MOST];
 	struct bucket *b;
 
-	if (!make_key(key, path, value))
+	if (!make_key(key, sizeof(key), path, value))
 		return NULL;
 	b = map_get(&c->buckets, key);
 	return b ? &b->set : NULL;
@@ -464,7 +543,7 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 	struct seek seek = {.key = key};
 	struct each each = {compare_key, &seek};
 
-	if (!make_key(key, path, value))
+	if (!make_key(key, sizeof(key), path, value))
 		return false;
 	each_key(c, object, path, &each);
 	return seek.found;
@@ -473,9 +552,14 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 void cache_release(struct cache *c)
 {
 	struct bucket *b;
+	struct named *n;
 	struct entry *e;
 	size_t i = 0;
 
+	while ((n = map_next(&c->names, &i)))
+		free(n);
+	map_release(&c->names);
+	i = 0;
 	while ((b = map_next(&c->buckets, &i)))
 		bucket_free(b);
 	map_release(&c->buckets);

@@ -32,6 +32,8 @@ struct cache {
 	struct map by_id;
 	struct sorted by_order;
 	struct map buckets; /* "path=value" to struct bucket */
+	struct map names;   /* of what is there now, to struct named */
+	uint64_t freed;     /* the newest revision that gave one up */
 	struct index_field fields[INDEX_FIELDS_MOST];
 	size_t n_fields;
 	bool has_secrets;
@@ -44,6 +46,8 @@ struct cache {
 struct entry {
 	struct cache *cache;
 	struct version *newest;
+	struct named *named; /* NULL: it has no name now */
+	struct list name_link;
 	char id[];
 };
 
@@ -83,8 +87,7 @@ void cache_release(struct cache *c);
 
 struct entry *cache_find(const struct cache *c, const char *id);
 
-/* The version that holds at revision AT; NULL when there is none, or it is a
- * tombstone's absence before creation.  A tombstone is returned. */
+/* The version that holds at revision AT, maybe a tombstone; or NULL. */
 struct version *entry_at(const struct entry *e, uint64_t at);
 
 /* Make a version and hang it on its entry, which is made when need be, and on
@@ -97,11 +100,9 @@ struct version *cache_add(struct cache *c, struct change *change,
  * nothing. */
 void cache_remove(struct version *v);
 
-/* Bytes of memory that V holds. */
-size_t version_bytes(const struct version *v);
+size_t version_bytes(const struct version *v); /* of memory */
 
-/* The set of entries that had PATH=VALUE in a version we still have; NULL
- * when there is none. */
+/* Those that have PATH=VALUE in some version; NULL when there is none. */
 const struct sorted *cache_index(const struct cache *c, const char *path,
 				 const char *value);
 
@@ -109,9 +110,8 @@ const struct sorted *cache_index(const struct cache *c, const char *path,
 bool cache_matches(const struct cache *c, const void *object, const char *path,
 		   const char *value);
 
-/* The value that a kind's names are unique within, joined with the name: what
- * the index path "@name" holds. */
-void cache_unique(const struct cache *c, const void *object, struct buf *out);
+/* Who else has OBJECT's name now, where it must be unique; or NULL. */
+struct entry *cache_named(const struct cache *c, const void *object);
 
 /* Hold the indexes against every version there is; TELL is told of each
  * entry's difference. */

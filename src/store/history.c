@@ -133,11 +133,12 @@ struct change *history_pop(struct store *s)
 
 static void release_list(struct list *changes)
 {
-	struct list *l;
+	struct list *l = changes->next;
 
-	while ((l = list_pop(changes))) {
+	while (l != changes) {
 		struct change *c = CONTAINER_OF(l, struct change, trim_link);
 
+		l = l->next;
 		if (!c->live && !c->in_log)
 			change_free(c);
 	}

@@ -94,5 +94,13 @@ void line_begin(struct buf *b, char type, const char *kind, unsigned version,
 void line_memo(struct buf *b, const char *key, const char *digest,
 	       const char *kind, const char *id)
 {
-	buf_addf(b, "=%s %s %s %s\n", key, digest, kind, id);
+	buf_addc(b, '=');
+	buf_adds(b, key);
+	buf_addc(b, ' ');
+	buf_adds(b, digest);
+	buf_addc(b, ' ');
+	buf_adds(b, kind);
+	buf_addc(b, ' ');
+	buf_adds(b, id);
+	buf_addc(b, '\n');
 }

@@ -105,7 +105,6 @@ static int read_row(sqlite3_stmt *st, backend_feed *feed, void *ctx,
 
 static int load_horizon(struct sqlite *s, struct err *err)
 {
-	char text[48];
 	const char *have = NULL;
 	sqlite3_stmt *st;
 	int r = 0;
@@ -118,6 +117,8 @@ static int load_horizon(struct sqlite *s, struct err *err)
 	if (sqlite3_step(st) == SQLITE_ROW)
 		have = (const char *)sqlite3_column_text(st, 0);
 	if (have) {
+		char text[48];
+
 		s->horizon = strtoull(have, NULL, 10);
 		horizon_text(s->horizon, text);
 		if (strcmp(have, text) != 0)

@@ -152,7 +152,7 @@ static int copy_database(const char *from, const char *to, struct err *err)
 
 static int add_digest(const char *path, struct err *err)
 {
-	char hex[HEX_LEN + 1], sql[160];
+	char hex[HEX_LEN + 1];
 	sqlite3 *db = NULL;
 	int r;
 
@@ -162,6 +162,8 @@ static int add_digest(const char *path, struct err *err)
 	if (r == 0)
 		r = digest_database(db, hex, err);
 	if (r == 0) {
+		char sql[160];
+
 		snprintf(sql, sizeof(sql),
 			 "INSERT OR REPLACE INTO meta VALUES('digest', '%s')",
 			 hex);

@@ -123,7 +123,7 @@ static int upgrade(sqlite3 *db, int from, struct err *err)
 int sqlite_check_ours(sqlite3 *db, const char *path, int *ret_version,
 		      struct err *err)
 {
-	sqlite3_int64 version, app, tables;
+	sqlite3_int64 version = 0, app = 0, tables = 0;
 
 	if (sqlite_number(db, "PRAGMA user_version", &version, err) < 0 ||
 	    sqlite_number(db, "PRAGMA application_id", &app, err) < 0 ||

@@ -73,36 +73,23 @@ struct arena *tx_arena(struct tx *tx)
 static int check_unique(struct tx *tx, struct cache *c, const struct meta *meta,
 			struct err *err)
 {
-	struct buf name = BUF_INIT(512);
-	const struct sorted *set;
-	struct sorted_walk w;
-	const struct entry *e;
-	bool seen;
+	const struct entry *e = cache_named(c, meta);
 
-	cache_unique(c, meta, &name);
-	set = cache_index(c, "@name", buf_str(&name));
-	if (!set) {
-		buf_release(&name);
-		return 0;
-	}
-	w = sorted_from(set, NULL);
-	while ((e = sorted_next(&w))) {
+	if (e) {
+		bool seen = !tx->sees || tx->sees(tx->sees_ctx, c->kind,
+						  e->newest->record.object);
+
 		tx_see(tx, e->newest);
-		if (strcmp(e->id, meta->id) == 0 || !e->newest->record.object)
-			continue;
-		if (!cache_matches(c, e->newest->record.object, "@name",
-				   buf_str(&name)))
-			continue;
-		buf_release(&name);
-		seen = !tx->sees || tx->sees(tx->sees_ctx, c->kind,
-					     e->newest->record.object);
 		return err_at(err, ERR_CONFLICT, "/name",
 			      "there is %s %s with the name \"%s\" already%s%s",
 			      strchr("aeiou", c->kind->name[0]) ? "an" : "a",
 			      c->kind->name, meta->name, seen ? ": " : "",
 			      seen ? e->id : "");
 	}
-	buf_release(&name);
+	/* The name is free, maybe since a write that is not durable yet. */
+	if (c->freed > tx->rests_on)
+		tx->rests_on = c->freed < tx->store->newest ? c->freed
+							    : tx->store->newest;
 	return 0;
 }
 

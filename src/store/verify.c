@@ -81,25 +81,10 @@ static void check_references(struct verify *v, const struct cache *c,
 static void check_name(struct verify *v, const struct cache *c,
 		       const struct meta *meta)
 {
-	struct buf name = BUF_INIT(512);
-	const struct sorted *set;
-	struct sorted_walk w;
-	const struct entry *e;
+	const struct entry *e = meta->name ? cache_named(c, meta) : NULL;
 
-	if (!meta->name)
-		return;
-	cache_unique(c, meta, &name);
-	set = cache_index(c, "@name", buf_str(&name));
-	if (set) {
-		w = sorted_from(set, meta->id);
-		while ((e = sorted_next(&w)))
-			if (e->newest->record.object &&
-			    cache_matches(c, e->newest->record.object, "@name",
-					  buf_str(&name)))
-				tell(v, c, meta->id, "has the same name as",
-				     e->id);
-	}
-	buf_release(&name);
+	if (e && strcmp(e->id, meta->id) > 0)
+		tell(v, c, meta->id, "has the same name as", e->id);
 }
 
 struct index_ctx {

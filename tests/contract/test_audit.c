@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "loop/loop.h"
+#include "rig/files.h"
 #include "rig/rig.h"
 #include "store/audit.h"
 #include "store/memory.h"
@@ -409,7 +410,7 @@ static void the_trail_of_version_2_is_chained(void)
 
 	open_on(&r, rig_backends[1]);
 	rig_close(&r);
-	rig_remove(r.dir);
+	files_remove(r.dir);
 	snprintf(r.dir, sizeof(r.dir), "/tmp/muster-test-XXXXXX");
 	CHECK(mkdtemp(r.dir) != NULL);
 	meddle(&r, version_2);

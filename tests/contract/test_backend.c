@@ -369,6 +369,32 @@ static void references_hold(const struct rig_ops *ops)
 	rig_release(&r);
 }
 
+/* What is going away keeps its users, but gets no new ones. */
+static void nothing_new_refers_to_what_goes_away(const struct rig_ops *ops)
+{
+	struct deed old = {0}, going = {0}, same = {0}, new = {0};
+	char shelf[37], id[2][37];
+	struct book book;
+	struct rig r;
+
+	open_on(&r, ops);
+	put(&r, shelves_id(shelf, 1, 1), "a");
+	book = book_of(shelves_id(id[0], 2, 0), "b", shelf);
+	deed_book(&old, &book);
+	CHECK(deed_do(&old, &r) == ERR_NONE);
+	deed_shelf(&going, shelf, "a");
+	going.steps[0].shelf.meta.deleted_at = 1700000000000;
+	CHECK(deed_do(&going, &r) == ERR_NONE);
+	book.color = COLOR_RED;
+	deed_book(&same, &book);
+	CHECK(deed_do(&same, &r) == ERR_NONE);
+	book = book_of(shelves_id(id[1], 2, 1), "c", shelf);
+	deed_book(&new, &book);
+	CHECK(deed_do(&new, &r) == ERR_CONFLICT);
+	CHECK_STR(new.err.field, "/shelfId");
+	rig_release(&r);
+}
+
 static void what_is_in_use_names_its_users(const struct rig_ops *ops)
 {
 	char shelf[2][37], id[37], name[16];
@@ -453,6 +479,7 @@ int main(void)
 	RUN_ON_ALL(a_failed_batch_leaves_nothing);
 	RUN_ON_ALL(names_are_unique);
 	RUN_ON_ALL(references_hold);
+	RUN_ON_ALL(nothing_new_refers_to_what_goes_away);
 	RUN_ON_ALL(what_is_in_use_names_its_users);
 	RUN_ON_ALL(too_many_at_once_are_refused);
 	RUN_ON_ALL(times_never_go_back);

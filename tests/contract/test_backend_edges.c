@@ -200,6 +200,75 @@ static void an_object_may_be_written_twice(const struct rig_ops *ops)
 	rig_release(&r);
 }
 
+/* One takes a name that another has given up after the first had been written
+ * before: in the row they stand the other way round. */
+static void names_are_handed_on_in_a_transaction(const struct rig_ops *ops)
+{
+	struct deed swap = {0}, third = {0}, failed = {0}, last = {0};
+	char id[3][37];
+	struct rig r;
+
+	open_on(&r, ops);
+	put(&r, shelves_id(id[0], 1, 0), "ant");
+	put(&r, shelves_id(id[1], 1, 1), "bee");
+	shelves_id(id[2], 1, 2);
+	deed_shelf(&swap, id[1], "cow");
+	deed_shelf(&swap, id[0], "dog");
+	deed_shelf(&swap, id[1], "ant");
+	CHECK(deed_do(&swap, &r) == ERR_NONE);
+	rig_reopen(&r);
+	CHECK_STR(name_of(&r, id[1]), "ant");
+	deed_shelf(&third, id[2], "ant");
+	CHECK(deed_do(&third, &r) == ERR_CONFLICT);
+	/* The same, taken back. */
+	deed_shelf(&failed, id[0], "eel");
+	deed_shelf(&failed, id[1], "fox");
+	deed_shelf(&failed, id[0], "ant");
+	deed_fail(&failed);
+	CHECK(deed_do(&failed, &r) == ERR_QUOTA);
+	deed_shelf(&last, id[2], "dog");
+	CHECK(deed_do(&last, &r) == ERR_CONFLICT);
+	rig_release(&r);
+}
+
+/* A name may be free because of a write that is not durable: whoever has seen
+ * that waits. */
+static void a_free_name_is_a_thing_seen(const struct rig_ops *ops)
+{
+	struct deed gone = {0}, plan = {0};
+	char id[2][37];
+	struct rig r;
+
+	open_on(&r, ops);
+	put(&r, shelves_id(id[0], 1, 0), "a");
+	deed_delete(&gone, &shelf_kind, id[0]);
+	deed_shelf(&plan, shelves_id(id[1], 1, 1), "a");
+	deed_fail(&plan);
+	deed_start(&gone, r.store);
+	deed_start(&plan, r.store);
+	CHECK(plan.answers == 0);
+	ops->settle(&r);
+	CHECK(plan.answers == 1 && plan.err.code == ERR_QUOTA);
+	rig_release(&r);
+}
+
+/* What a provider says may be anything; it must not lock us out. */
+static void odd_bytes_can_be_read_again(const struct rig_ops *ops)
+{
+	struct deed d = {0};
+	char id[37];
+	struct rig r;
+
+	open_on(&r, ops);
+	deed_shelf(&d, shelves_id(id, 1, 1), "a");
+	d.steps[0].shelf.meta.description =
+		"\xff\xc3 \x01\x7f\n\r\t\"\\ \xed\xa0\x80 \xf4\x90\x80\x80";
+	CHECK(deed_do(&d, &r) == ERR_NONE);
+	rig_reopen(&r);
+	CHECK_STR(name_of(&r, id), "a");
+	rig_release(&r);
+}
+
 static void recalling_ones_own_key_holds_nothing(const struct rig_ops *ops)
 {
 	struct deed d = {0};
@@ -368,6 +437,9 @@ int main(void)
 	RUN_ON_ALL(a_transaction_may_begin_in_an_answer);
 	RUN_ON_ALL(a_watcher_may_remove_any_other);
 	RUN_ON_ALL(an_object_may_be_written_twice);
+	RUN_ON_ALL(names_are_handed_on_in_a_transaction);
+	RUN_ON_ALL(a_free_name_is_a_thing_seen);
+	RUN_ON_ALL(odd_bytes_can_be_read_again);
 	RUN_ON_ALL(recalling_ones_own_key_holds_nothing);
 	RUN_ON_ALL(an_expired_tombstone_goes_in_the_end);
 	RUN_ON_ALL(trims_do_not_hammer_a_full_disk);

@@ -32,13 +32,15 @@ class Server:
         end = time.time() + 30
         while time.time() < end:
             with open(self.log.name, encoding="utf-8") as f:
-                found = re.search(r"listening on http://(\S+)", f.read())
+                found = re.search(r"listening on http://(\S+)\n", f.read())
             if found:
                 self.listen = found.group(1)
                 self.url = "http://" + self.listen
                 return
             time.sleep(0.05)
-        raise SystemExit("Bail out! the server did not start")
+        with open(self.log.name, encoding="utf-8") as f:
+            raise SystemExit("Bail out! the server did not start: " +
+                             f.read())
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

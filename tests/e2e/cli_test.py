@@ -3,9 +3,12 @@
 import json
 import os
 import pty
+import shutil
+import signal
 import stat
 import subprocess
 import sys
+import termios
 import time
 
 import yaml
@@ -93,16 +96,17 @@ def sign_in(stub):
     check("config.yaml" in r.stderr, "are named", r.stderr)
 
 
-def prompt(stub):
-    c = Client(stub.url)
+def type_token(c, keys):
+    """Login on a terminal; what was seen, how it ended, and the echo after."""
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(MUSTER, [MUSTER, "login"], c.env)
     seen = b""
     while b"Token: " not in seen:
         seen += os.read(fd, 1000)
-    time.sleep(0.2)
-    os.write(fd, TOKEN.encode() + b"\n")
+    while termios.tcgetattr(fd)[3] & termios.ECHO:
+        time.sleep(0.02)
+    os.write(fd, keys)
     try:
         while True:
             more = os.read(fd, 1000)
@@ -112,9 +116,19 @@ def prompt(stub):
     except OSError:
         pass
     _, status = os.waitpid(pid, 0)
-    check(os.waitstatus_to_exitcode(status) == 0, "login asks for the token",
-          seen)
+    echo = termios.tcgetattr(fd)[3] & termios.ECHO
+    os.close(fd)
+    return seen, os.waitstatus_to_exitcode(status), bool(echo)
+
+
+def prompt(stub):
+    c = Client(stub.url)
+    seen, status, echo = type_token(c, TOKEN.encode() + b"\n")
+    check(status == 0, "login asks for the token", seen, status)
     check(TOKEN.encode() not in seen, "and does not show it", seen)
+    seen, status, echo = type_token(c, b"abc\x03")
+    check(status == -signal.SIGINT and echo,
+          "given up, it leaves the terminal as it was", seen, status, echo)
 
 
 def create_and_read(stub, c):
@@ -389,6 +403,8 @@ echo "${COMPREPLY[@]}"
     names = set(os.listdir(pages_dir))
     check({"muster.1", "muster-project.1", "muster-login.1"} <= names,
           "are written", names)
+    if not shutil.which("groff"):
+        return
     r = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z",
                         *sorted(os.path.join(pages_dir, n) for n in names)],
                        stderr=subprocess.PIPE, text=True)

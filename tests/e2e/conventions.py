@@ -1006,7 +1006,8 @@ def after_restart():
     """What is told again is the same after a restart."""
     server = Server().start()
     api = Client(server, contract=contract_of(server))
-    key, body = {"Idempotency-Key": "over"}, {"name": "over", "tags": {"a": "b"}}
+    key = {"Idempotency-Key": "over"}
+    body = {"name": "over", "tags": {"a": "b"}}
     first = api.post(ORGS, body, key)
     new = api.patch(first["Location"], {"description": "since"})
     before = api.get(ORGS)

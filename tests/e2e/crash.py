@@ -16,6 +16,7 @@ choices, though not the timing.
 """
 
 import array
+import bisect
 import json
 import multiprocessing
 import os
@@ -324,10 +325,14 @@ class Watcher:
         self.hashes.append(hash(block))
         return snapshot
 
+    def is_done(self, final):
+        """A snapshot may be newer than the last event of this kind."""
+        return final.value and (self.last or 0) >= final.value
+
     def follow(self, sock, rest, until, final):
         text, raw = b"", rest
         snapshot = [] if self.last is None else None
-        while time.monotonic() < until and self.last != final.value:
+        while time.monotonic() < until and not self.is_done(final):
             while True:
                 line, found, behind = raw.partition(b"\r\n")
                 size = int(line, 16) if found else 0
@@ -340,7 +345,7 @@ class Watcher:
             *blocks, text = text.split(b"\n\n")
             for block in blocks:
                 snapshot = self.take(block, snapshot)
-            if self.last == final.value:
+            if self.is_done(final):
                 return
             try:
                 got = sock.recv(1 << 17)
@@ -378,7 +383,7 @@ class Watcher:
         dice = random.Random()
         begin = time.monotonic()
         late = 0
-        while self.last != final.value and not self.wrong:
+        while not self.is_done(final) and not self.wrong:
             late = late or final.value and time.monotonic()
             if late and time.monotonic() > late + 3 * PATIENCE:
                 self.wrong.append(f"{self.kind}{self.query} never came to"
@@ -392,12 +397,14 @@ class Watcher:
                 time.sleep(0.005)
                 continue
             try:
-                stay = PATIENCE if late else dice.uniform(0.05, 2)
+                stay = PATIENCE if late else dice.uniform(0, 0.6)
                 self.follow(sock, rest, time.monotonic() + stay, final)
             except OSError:
                 pass
             finally:
                 sock.close()
+            if not late:
+                time.sleep(dice.uniform(0, 0.05))
 
 
 def watch_main(watchers, port, token, finals, pipe):
@@ -485,27 +492,34 @@ class Replay:
             self.markers.setdefault(mark, []).append((revision, kind, id))
         self.events[kind].append((revision, id, before, now))
 
-    def stream(self, kind, matches, after):
-        """What a watch has to say, from revision AFTER on."""
-        for revision, id, before, now in self.events[kind]:
-            if revision <= after:
-                continue
-            if now and matches(now):
-                yield revision, (b"id: %d\nevent: put\ndata: %s"
-                                 % (revision, now.text))
-            elif before and matches(before):
-                yield revision, (
-                    b'id: %d\nevent: delete\ndata: {"id":"%s","revision":%d}'
-                    % (revision, id.encode(), revision))
+    def stream(self, kind, only_red):
+        """What a watch has to say: revisions, and hashes of events."""
+        revisions, hashes = array.array("Q"), array.array("q")
 
-    def snapshot(self, kind, matches, at):
-        there = {}
-        for revision, id, _, now in self.events[kind]:
-            if revision > at:
-                break
+        def add(revision, block):
+            revisions.append(revision)
+            hashes.append(hash(block))
+
+        for revision, id, before, now in self.events[kind]:
+            if now and (now.is_red or not only_red):
+                add(revision, b"id: %d\nevent: put\ndata: %s"
+                    % (revision, now.text))
+            elif before and (before.is_red or not only_red):
+                add(revision, b'id: %d\nevent: delete\ndata: {"id":"%s",'
+                    b'"revision":%d}' % (revision, id.encode(), revision))
+        return revisions, hashes
+
+    def snapshots(self, kind, revisions):
+        """revision: what a watch that begins there says first."""
+        there, found = {}, {}
+        wanted = sorted(set(revisions), reverse=True)
+        for revision, id, _, now in [*self.events[kind], (1 << 63, "", 0, 0)]:
+            while wanted and wanted[-1] < revision:
+                found[wanted.pop()] = sorted(
+                    hash(b"event: put\ndata: " + now.text)
+                    for now in there.values() if now)
             there[id] = now
-        return sorted(hash(b"event: put\ndata: " + now.text)
-                      for now in there.values() if now and matches(now))
+        return found
 
 
 def check_writers(writers, replay, keys):
@@ -558,32 +572,41 @@ def check_writers(writers, replay, keys):
     tap.ok(not other, "every object is as its writer left it", *other[:20])
 
 
+def check_events(w, revisions, hashes):
+    if (revisions, hashes) == (w.revisions, w.hashes):
+        return "whole"
+    want, have = list(zip(revisions, hashes)), list(zip(w.revisions, w.hashes))
+    at = next((k for k, (a, b) in enumerate(zip(want, have)) if a != b),
+              min(len(want), len(have)))
+    return (f"{len(have)} of {len(want)}; they part at {at}:"
+            f" {want[at:at + 3]} {have[at:at + 3]}")
+
+
+def check_snapshots(w, replay, revisions, hashes):
+    """Each time it connected: what there was, then what happened."""
+    wanted = replay.snapshots(w.kind, [at for at, _, _ in w.snapshots])
+    ends = [begin for _, _, begin in w.snapshots[1:]] + [len(w.revisions)]
+    for (at, have, begin), end in zip(w.snapshots, ends):
+        first = bisect.bisect_right(revisions, at)
+        last = first + end - begin
+        if have != wanted[at]:
+            return f"the snapshot at {at} is another"
+        if (revisions[first:last], hashes[first:last]) != \
+                (w.revisions[begin:end], w.hashes[begin:end]):
+            return f"what followed the snapshot at {at} is another"
+    return "whole"
+
+
 def check_watchers(watchers, replay):
     wrong = [text for w in watchers for text in w.wrong]
     tap.ok(not wrong, "no watch was refused or out of form", *wrong[:20])
+    streams = {}
     for i, w in enumerate(watchers):
-        def matches(version, query=w.query):
-            return "color=red" not in query or version.is_red
-        found = "whole"
-        if w.fresh:
-            for n, (at, hashes, begin) in enumerate(w.snapshots):
-                end = w.snapshots[n + 1][2] if n + 1 < len(w.snapshots) \
-                    else len(w.revisions)
-                want = [(r, hash(b)) for r, b in
-                        replay.stream(w.kind, matches, at)][:end - begin]
-                have = list(zip(w.revisions[begin:end], w.hashes[begin:end]))
-                if hashes != replay.snapshot(w.kind, matches, at):
-                    found = f"the snapshot at {at} is another"
-                elif want != have:
-                    found = f"what followed the snapshot at {at} is another"
-        else:
-            want = [(r, hash(b)) for r, b in replay.stream(w.kind, matches, 1)]
-            have = list(zip(w.revisions, w.hashes))
-            if want != have:
-                at = next((k for k, (a, b) in enumerate(zip(want, have))
-                           if a != b), min(len(want), len(have)))
-                found = (f"{len(have)} of {len(want)}; they part at {at}:"
-                         f" {want[at:at + 3]} {have[at:at + 3]}")
+        key = w.kind, "color=red" in w.query
+        if key not in streams:
+            streams[key] = replay.stream(*key)
+        found = check_snapshots(w, replay, *streams[key]) if w.fresh else \
+            check_events(w, *streams[key])
         tap.eq(found, "whole", f"watcher {i} ({w.kind}{w.query}"
                f"{', from snapshots' if w.fresh else ''}) saw every event"
                " once, in order")

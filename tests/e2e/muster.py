@@ -107,6 +107,12 @@ def binary():
     return os.path.abspath(sys.argv[1])
 
 
+def is_sanitized():
+    """Whether the binary has a sanitizer in it, which takes memory and time."""
+    with open(binary(), "rb") as file:
+        return re.search(rb"__[at]san_", file.read()) is not None
+
+
 def wait_for(condition, seconds=None, every=0.01):
     """CONDITION's first true value; what it last was when the time is up."""
     until = time.monotonic() + (seconds or PATIENCE)
@@ -170,7 +176,7 @@ class Server:
         """Its port once it has said so."""
         with open(self.log_path, "rb") as log:
             log.seek(self.log_from)
-            found = re.search(rb"listening on https?://[^ ]*:(\d+)\n",
+            found = re.search(rb'listening on https?://[^ ]*:(\d+)["\n]',
                               log.read())
         if found:
             self.port = int(found.group(1))

@@ -203,7 +203,7 @@ static bool strict_request_line(const char *line, size_t len, struct arena *a,
 	size_t target = two ? (size_t)(two - one - 1) : 0;
 
 	if (!strict_is_token(line, method) || !target ||
-	    line + len - two != 9 || memcmp(two, " HTTP/1.", 8) ||
+	    line + len - two != 9 || memcmp(two, " HTTP/1.", 8) != 0 ||
 	    two[8] < '0' || two[8] > '9')
 		return false;
 	ret->method = arena_memdup(a, line, method);

@@ -28,16 +28,16 @@ static void check_parts(const struct uri *u)
 	for (size_t i = 0; i < u->n_segments; i++) {
 		check_text(u->segments[i]);
 		MUST(u->segments[i][0] && !strchr(u->segments[i], '/'));
-		MUST(strcmp(u->segments[i], ".") &&
-		     strcmp(u->segments[i], ".."));
+		MUST(strcmp(u->segments[i], ".") != 0);
+		MUST(strcmp(u->segments[i], "..") != 0);
 	}
 	for (size_t i = 0; i < u->n_query; i++) {
 		check_text(u->query[i].name);
 		check_text(u->query[i].value);
 		MUST(uri_query(u, u->query[i].name));
 		for (size_t j = 0; j < i; j++)
-			MUST(strcmp(u->query[i].name, u->query[j].name) ||
-			     !strcmp(u->query[i].name, "tag"));
+			MUST(strcmp(u->query[i].name, u->query[j].name) != 0 ||
+			     strcmp(u->query[i].name, "tag") == 0);
 	}
 	MUST(!uri_query(u, "\x01"));
 }

@@ -1,14 +1,12 @@
 #include "rig/rig.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "loop/loop.h"
 #include "rig/fault.h"
+#include "rig/files.h"
 #include "store/memory.h"
 #include "store/sqlite.h"
 #include "store/store_priv.h"
@@ -49,9 +47,7 @@ static int open_sqlite(struct rig *r, struct backend **out, struct err *err)
 	fault_install();
 	if (!r->loop) {
 		r->loop = loop_new();
-		snprintf(r->dir, sizeof(r->dir), "/tmp/muster-test-XXXXXX");
-		if (!mkdtemp(r->dir))
-			abort();
+		files_new(r->dir);
 	}
 	return sqlite_open(r->dir, r->loop, out, err);
 }
@@ -134,19 +130,6 @@ void rig_reopen(struct rig *r)
 	abort();
 }
 
-void rig_remove(const char *dir)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(dir);
-}
-
 void rig_release(struct rig *r)
 {
 	rig_close(r);
@@ -154,7 +137,7 @@ void rig_release(struct rig *r)
 		disk_free(r->disk);
 	loop_free(r->loop);
 	if (r->dir[0])
-		rig_remove(r->dir);
+		files_remove(r->dir);
 }
 
 static int take_step(struct tx *tx, struct deed *d, struct deed_step *s,

@@ -49,7 +49,6 @@ struct rig {
 
 void rig_init(struct rig *r, const struct rig_ops *ops); /* nothing is open */
 void rig_release(struct rig *r);
-void rig_remove(const char *dir); /* and the files in it */
 
 int rig_open(struct rig *r, struct err *err);
 void rig_close(struct rig *r);

@@ -8,6 +8,7 @@
 
 #include "replies.h"
 #include "serving.h"
+#include "wait.h"
 
 /* What the handler's side counts, for the client's side to wait for. */
 struct counts {
@@ -84,6 +85,8 @@ static inline void handle(void *ctx, struct exchange *x)
 		seen.held = x;
 	else if (!strcmp(x->target, "/stream"))
 		begin_stream(x);
+	else if (!strcmp(x->target, "/stream-later"))
+		exchange_after(x, 10, begin_stream);
 	else if (!strcmp(x->target, "/big"))
 		answer(x, 200, arena_alloc(x->arena, 3 << 20), 3 << 20);
 	else
@@ -97,16 +100,6 @@ static inline void start(struct serving *s)
 	memset(&seen, 0, sizeof(seen));
 	s->conf.handle = handle;
 	serving_start(s);
-}
-
-static inline bool reaches(atomic_int *count, int value)
-{
-	for (int i = 0; i < WIRE_SECONDS * 1000; i++) {
-		if (atomic_load(count) == value)
-			return true;
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-	}
-	return false;
 }
 
 #define HOST "Host: x\r\n"

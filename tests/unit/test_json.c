@@ -127,6 +127,59 @@ static void refuses_what_is_not(void)
 	CHECK_STR(again_n("[1\0,2]", 6), "invalid");
 	CHECK_STR(again_n("\"a\0b\"", 5), "invalid");
 	CHECK_STR(again_n("\0", 1), "invalid");
+	CHECK_STR(again_n(NULL, 0), "invalid");
+}
+
+/* An escape anywhere has jansson read all of the text: with and without one
+ * the same must come of it. */
+static void plain_text_is_read_as_any_other(void)
+{
+	static const char *const texts[] = {
+		"null",
+		"true",
+		"[false,nul]",
+		"truely",
+		"0",
+		"-0",
+		"00",
+		"-",
+		"1.5",
+		"1e2",
+		"1-",
+		"123456789012345678",
+		"-12345678901",
+		"9223372036854775807",
+		"[ ]",
+		"[1 , 2]",
+		"[1,]",
+		"[,1]",
+		"[1 2]",
+		"{ }",
+		"{\"a\" : {}}",
+		"{\"a\":1,\"a\":1}",
+		"{\"a\":1,}",
+		"{\"a\" 1}",
+		"{a:1}",
+		"{\"\":[[],{}]}",
+		"\"h\xc3\xa9\"",
+		"\"\xc3\"",
+		"\"\x7f\"",
+		"\"\t\"",
+		"[[[[[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]]]]]",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct buf plain = BUF_INIT(256), escaped = BUF_INIT(256);
+		struct buf first = BUF_INIT(256);
+
+		buf_addf(&plain, "[%s,\"a\"]", texts[i]);
+		buf_addf(&escaped, "[%s,\"\\u0061\"]", texts[i]);
+		buf_adds(&first, again(buf_str(&plain)));
+		CHECK_STR(again(buf_str(&escaped)), buf_str(&first));
+		buf_release(&plain);
+		buf_release(&escaped);
+		buf_release(&first);
+	}
 }
 
 static void says_where_it_went_wrong(void)
@@ -366,6 +419,7 @@ int main(void)
 {
 	RUN(reads_what_is_json);
 	RUN(refuses_what_is_not);
+	RUN(plain_text_is_read_as_any_other);
 	RUN(says_where_it_went_wrong);
 	RUN(shows_what_a_value_is);
 	RUN(walks_in_the_order_written);

@@ -194,6 +194,45 @@ static void a_poller_tells_what_was_wanted(void)
 	loop_free(n.loop);
 }
 
+static void on_error(void *ctx, int events)
+{
+	struct note *n = ctx;
+
+	n->events = events;
+	n->count++;
+	/* Wanting nothing holds, even after an error. */
+	if (n->last)
+		poller_want(n->poller, n->last - 1);
+}
+
+/* A socket whose other end was closed with bytes unread is in error. */
+static void an_error_shows_as_what_was_wanted(void)
+{
+	struct note n = {.loop = loop_new()};
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, n.fds));
+	CHECK(write(n.fds[0], "x", 1) == 1);
+	close(n.fds[1]);
+	n.poller = poller_new(n.loop, n.fds[0], on_error, &n);
+	n.timer = timer_new(n.loop, stop, &n);
+	n.last = 1;
+	poller_want(n.poller, POLLER_READ);
+	timer_set(n.timer, 20);
+	loop_run(n.loop);
+	CHECK(n.events == POLLER_READ);
+	CHECK(n.count == 2); /* one of which is the timer's */
+	n.last = 0;
+	n.count = 0;
+	poller_want(n.poller, POLLER_READ);
+	timer_set(n.timer, 20);
+	loop_run(n.loop);
+	CHECK(n.count > 2);
+	poller_free(n.poller);
+	timer_free(n.timer);
+	close(n.fds[0]);
+	loop_free(n.loop);
+}
+
 static void signals_reach_the_loop(void)
 {
 	struct note n = {.loop = loop_new()};
@@ -214,6 +253,7 @@ int main(void)
 	RUN(posts_before_a_stop_are_still_run);
 	RUN(hooks_run_before_each_sleep);
 	RUN(a_poller_tells_what_was_wanted);
+	RUN(an_error_shows_as_what_was_wanted);
 	RUN(signals_reach_the_loop);
 	return test_done();
 }

@@ -128,6 +128,26 @@ static void a_client_that_does_not_read_is_not_filled(void)
 	serving_stop(&s, 5000);
 }
 
+static void streams_may_begin_later(void)
+{
+	struct serving s = {0};
+	struct reply_read r;
+	struct wire w;
+
+	start(&s);
+	atomic_store(&seen.wanted, 1);
+	w = wire_open(s.address);
+	wire_puts(&w, "GET /stream-later HTTP/1.1\r\n" HOST "\r\n");
+	r = reply_head(&w);
+	CHECK(r.status == 200);
+	CHECK(reply_chunk(&w, &r) > 0);
+	CHECK_STR(buf_str(&r.body), "id: 1\n\n");
+	reply_release(&r);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+	CHECK(seen.gone == 1);
+}
+
 static void near_the_end(struct serving *s)
 {
 	seen.sent = 999990;
@@ -232,6 +252,7 @@ int main(void)
 	RUN(wakes_are_gathered);
 	RUN(quiet_streams_have_a_heartbeat);
 	RUN(a_client_that_does_not_read_is_not_filled);
+	RUN(streams_may_begin_later);
 	RUN(streams_may_end);
 	RUN(a_stop_answers_what_is_here);
 	RUN(a_stop_does_not_wait_for_ever);

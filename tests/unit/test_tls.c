@@ -81,8 +81,7 @@ static void only_new_versions_are_spoken(void)
 	CHECK(!version_works(&s, TLS1_1_VERSION));
 	CHECK(!version_works(&s, TLS1_VERSION));
 	CHECK(reply_once(s.address, GET) == 0);
-	while (serving_stats(&s).connections > 0)
-		;
+	CHECK(drains(&s, 0));
 	serving_stop(&s, 5000);
 }
 
@@ -98,8 +97,7 @@ static void the_end_is_said(void)
 	CHECK(!wire_more(&w));
 	CHECK(SSL_get_shutdown(w.ssl) & SSL_RECEIVED_SHUTDOWN);
 	wire_close(&w);
-	while (serving_stats(&s).connections > 0)
-		;
+	CHECK(drains(&s, 0));
 	serving_stop(&s, 5000);
 }
 
@@ -117,8 +115,7 @@ static void a_client_that_leaves_is_seen(void)
 	w = dial(&s);
 	CHECK(reply_status(&w, GET) == 200);
 	wire_close(&w);
-	while (serving_stats(&s).connections > 0)
-		;
+	CHECK(drains(&s, 0));
 	serving_stop(&s, 5000);
 }
 
@@ -141,7 +138,7 @@ static void late_requests_are_told_so(void)
 	struct serving s = secure();
 	struct wire w;
 
-	s.conf.request_ms = 300;
+	s.conf.request_ms = 1000;
 	start(&s);
 	w = dial(&s);
 	CHECK(reply_status(&w, "GET / HTTP/1.1\r\nX: ") == 408);
