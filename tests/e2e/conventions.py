@@ -11,8 +11,10 @@ import time
 
 from muster import Client, Decoder, OpenApi, Server, Watch, read_head
 from muster import read_reply, request_bytes, tap
+from tenant import Tenant
 
 ORGS, PROJECTS = "/v1/organizations", "/v1/projects"
+ROLES, GROUPS = "/v1/roles", "/v1/groups"
 
 count = 0
 
@@ -82,7 +84,8 @@ def create_and_read(api):
            (name, "first", {"env": "prod"}, 1), "it is as it was sent")
     tap.ok(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
                         org["id"]), "its id is a UUID in lower case", org)
-    tap.eq(org["createdBy"], "token:admin", "it says who created it")
+    tap.eq(org["createdBy"], "serviceaccount:admin",
+           "it says who created it")
     tap.ok(org["createdAt"] == org["updatedAt"] and
            abs(time.time() - time.mktime(time.strptime(
                org["createdAt"][:19], "%Y-%m-%dT%H:%M:%S")) +
@@ -232,6 +235,15 @@ def read_only_and_immutable(api):
            (org["id"], project["name"]), "nothing of it was done")
 
 
+def new_role_in_use(api, org, n):
+    """A role, and that many groups that have it."""
+    role = api.post(ROLES, {"name": f"role-{n}", "organizationId": org["id"],
+                            "organization": ["roles:read"]}).json
+    return role, [api.post(GROUPS, {
+        "name": f"group-{n}-{i}", "organizationId": org["id"],
+        "roleIds": [role["id"]]}).json for i in range(n)]
+
+
 def references(api):
     org = new_org(api)
     nobody = "00000000-0000-7000-8000-000000000000"
@@ -239,18 +251,25 @@ def references(api):
     is_problem(reply, 422, "invalid", "a reference must lead somewhere",
                nobody)
     tap.eq(pointers(reply), ["/organizationId"], "and says where it stands")
+    role, groups = new_role_in_use(api, org, 1)
+    reply = api.delete(at(ROLES, role))
+    is_problem(reply, 409, "conflict", "what is in use cannot be deleted",
+               groups[0]["name"])
+    tap.eq(api.get(at(ROLES, role)).status, 200, "and is still there")
+    role, groups = new_role_in_use(api, org, 8)
+    is_problem(api.delete(at(ROLES, role)), 409, "conflict",
+               "many users are counted", "and 3 more")
+    for one in groups:
+        api.delete(at(GROUPS, one))
+    tap.eq(api.delete(at(ROLES, role)).status, 204,
+           "once nobody uses it, it can go")
     project = new_project(api, org)
     reply = api.delete(at(ORGS, org))
-    is_problem(reply, 409, "conflict", "what is in use cannot be deleted",
-               project["name"])
-    tap.eq(api.get(at(ORGS, org)).status, 200, "and is still there")
-    more = [new_project(api, org) for _ in range(7)]
-    is_problem(api.delete(at(ORGS, org)), 409, "conflict",
-               "many users are counted", "and 3 more")
-    for one in [project, *more]:
-        api.delete(at(PROJECTS, one))
-    tap.eq(api.delete(at(ORGS, org)).status, 204,
-           "once nobody uses it, it can go")
+    tap.ok(reply.status == 202 and reply.json["deletedAt"],
+           "an organization takes along what is its", reply)
+    tap.ok(api.get(at(ORGS, org) + "?wait=deleted").status in (204, 404),
+           "it ends, and can be waited for")
+    tap.eq(api.get(at(PROJECTS, project)).status, 404, "all of it is gone")
 
 
 def unique_names(api):
@@ -405,6 +424,7 @@ def idempotency(api):
 def plan(api):
     org = new_org(api, description="as it is")
     project = new_project(api, org)
+    role, groups = new_role_in_use(api, org, 1)
     before = revision_of(api)
     reply = api.post(ORGS + "?plan=true", {"name": "planned"})
     tap.eq((reply.status, reply.json["plan"]["action"],
@@ -418,8 +438,8 @@ def plan(api):
     tap.eq(reply.json["plan"]["action"], "none", "a plan to do nothing")
     reply = api.delete(at(PROJECTS, project) + "?plan=true")
     tap.eq(reply.json["plan"]["action"], "delete", "a plan to delete")
-    is_problem(api.delete(at(ORGS, org) + "?plan=true"), 409, "conflict",
-               "what could not be done cannot be planned", project["name"])
+    is_problem(api.delete(at(ROLES, role) + "?plan=true"), 409, "conflict",
+               "what could not be done cannot be planned", groups[0]["name"])
     is_problem(api.post(ORGS + "?plan=true", {"name": org["name"]}), 409,
                "conflict", "nor a name that is taken")
     is_problem(api.post(ORGS + "?plan=true", {}), 422, "invalid",
@@ -493,12 +513,12 @@ def filters(api):
         assert reply.status == 200, reply
         return sorted(o["id"] for o in reply.json["items"])
 
-    tap.eq(ids(f"organizationId={a['id']}"), [p1["id"], p2["id"]],
+    tap.eq(ids(f"organizationId={a['id']}"), sorted([p1["id"], p2["id"]]),
            "by organization")
     tap.eq(len(ids(f"name={p1['name']}")), 2, "by name")
     tap.eq(ids(f"name={p1['name']}&organizationId={a['id']}"), [p1["id"]],
            "by both")
-    tap.eq(ids("tag=color=red"), [p1["id"], p2["id"]], "by tag")
+    tap.eq(ids("tag=color=red"), sorted([p1["id"], p2["id"]]), "by tag")
     tap.eq(ids("tag=color=red&tag=size=l"), [p1["id"]], "by two tags")
     tap.eq(ids("tag=color=red&tag=color=blue"), [], "that exclude each other")
     tap.eq(ids("tag=eq=x=y"), [p2["id"]], "by a value with = in it")
@@ -802,7 +822,7 @@ def statuses(api, server):
     is_problem(nobody.post(ORGS, {"x": 1}), 401, "unauthenticated",
                "before the body, too")
 
-    for path in ("/", "/v1", "/v2/organizations", "/v1/nonsense", "/v1/tokens",
+    for path in ("/", "/v1", "/v2/organizations", "/v1/nonsense", "/v1/shelves",
                  "/v1/organization", ORGS + "/x/y", "/V1/organizations",
                  "/v1/Organizations", "/favicon.ico"):
         is_problem(api.get(path), 404, "not_found", f"{path} is not there")
@@ -952,7 +972,47 @@ def small_answers(api, server):
     tap.eq((reply.json["name"], reply.json["api"]), ("muster", "v1"),
            "the version needs no token")
     reply = api.get("/v1/whoami")
-    tap.eq(reply.json["name"], "token:admin", "whoami says who")
+    tap.eq(reply.json["name"], "serviceaccount:admin", "whoami says who")
+
+
+def every_noun(api):
+    """Every operation of every noun once, held against the document."""
+    tenant = Tenant(api, "every-noun")
+    kind = api.post("/v1/quotakinds", {"name": "every", "unit": "one"}).json
+    ids = dict(tenant.ids, quotakinds=kind["id"])
+    wrong = []
+    for noun, id in reversed(list(ids.items())):
+        path = f"/v1/{noun}/{id}"
+        for reply in (api.get(f"/v1/{noun}"), api.get(path),
+                      api.put(path, api.get(path).json),
+                      api.patch(path, {"description": "once"}),
+                      api.get(path + "/events")):
+            if reply.status != 200:
+                wrong.append(f"{path}: {reply!r}")
+    for path in (f"{ORGS}/{tenant.id}", f"{PROJECTS}/{tenant.project}"):
+        if api.get(path + "/usage").status != 200:
+            wrong.append(f"{path}: no usage")
+    rotated = api.post(f"/v1/tokens/{ids['tokens']}/rotate", None)
+    if rotated.status != 200 or "token" not in rotated.json:
+        wrong.append(f"rotate: {rotated!r}")
+    doomed = api.post(PROJECTS, {"name": "doomed",
+                                 "organizationId": tenant.id}).json
+    api.post("/v1/quotas", {"organizationId": tenant.id, "limits": [],
+                            "projectId": doomed["id"]})
+    api.delete(at(PROJECTS, doomed))
+    for path in ("/v1/audit", "/v1/login", "/v1/events"):
+        if api.get(path).status != 200:
+            wrong.append(f"{path}: {api.get(path)!r}")
+    for event in api.get("/v1/events?limit=1").json["items"]:
+        api.get(f"/v1/events/{event['id']}")
+        api.get(f"/v1/events/{event['id']}/events")
+    for noun in ("allocations", "quotas", "tokens", "groups", "roles",
+                 "serviceaccounts", "users", "quotakinds"):
+        reply = api.delete(f"/v1/{noun}/{ids[noun]}")
+        if reply.status != 204:
+            wrong.append(f"DELETE {noun}: {reply!r}")
+    tap.ok(not wrong, "every noun can be read, changed and deleted", *wrong)
+    api.delete(f"{ORGS}/{tenant.id}")
 
 
 def contract_of(server):
@@ -1038,7 +1098,7 @@ def main():
     for function in (create_and_read, replace, merge_patch, delete, validation,
                      read_only_and_immutable, references, unique_names,
                      reserved_tags, preconditions, idempotency, plan, paging,
-                     filters, in_the_past, long_poll, heads):
+                     filters, in_the_past, long_poll, heads, every_noun):
         tap.section(function, api)
     for function in (watch, filtered_watch, statuses, metrics, small_answers):
         tap.section(function, api, server)
