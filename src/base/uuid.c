@@ -50,13 +50,16 @@ void uuid_v5(const char *space, const char *name, char out[UUID_LEN + 1])
 	format(sum, 5, out);
 }
 
-void uuid_v7(int64_t wall_ms, struct random *r, char out[UUID_LEN + 1])
+void uuid_v7(int64_t wall_ms, unsigned sequence, struct random *r,
+	     char out[UUID_LEN + 1])
 {
 	unsigned char b[16];
 
 	for (int i = 0; i < 6; i++)
 		b[i] = (unsigned char)((uint64_t)wall_ms >> (40 - 8 * i));
-	random_fill(r, b + 6, 10);
+	b[6] = (unsigned char)(sequence >> 8);
+	b[7] = (unsigned char)sequence;
+	random_fill(r, b + 8, 8);
 	format(b, 7, out);
 }
 

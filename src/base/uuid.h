@@ -16,7 +16,9 @@
 
 /* SPACE must be a valid UUID. */
 void uuid_v5(const char *space, const char *name, char out[UUID_LEN + 1]);
-void uuid_v7(int64_t wall_ms, struct random *r, char out[UUID_LEN + 1]);
+/* SEQUENCE, of 12 bits, sorts those of one millisecond. */
+void uuid_v7(int64_t wall_ms, unsigned sequence, struct random *r,
+	     char out[UUID_LEN + 1]);
 
 /* Exactly 36 characters, lower case. */
 bool uuid_valid(const char *text, size_t len);

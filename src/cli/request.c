@@ -108,7 +108,7 @@ static int send_call(struct cli *c, struct client_call *call, struct node **ret,
 	if (connect_client(c, &c->client, p) < 0)
 		return -1;
 	if (strcmp(call->method, "POST") == 0) {
-		uuid_v7(clock_wall(c->clock), c->random, key);
+		uuid_v7(clock_wall(c->clock), 0, c->random, key);
 		call->idempotency_key = key;
 	}
 	rc = call_again(c, call, &result, p);

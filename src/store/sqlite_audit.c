@@ -370,7 +370,7 @@ int trail_upgrade(sqlite3 *db, struct err *err)
 	char sql[128];
 	int r;
 
-	uuid_v7(clock_wall(&clock_system), &random_system, id);
+	uuid_v7(clock_wall(&clock_system), 0, &random_system, id);
 	sqlite3_snprintf(sizeof(sql), sql,
 			 "INSERT INTO meta(key, value) "
 			 "VALUES('installation', %Q)",

@@ -19,6 +19,8 @@ struct store {
 	uint64_t durable, newest;
 	uint64_t horizon; /* where the log began when it was loaded */
 	int64_t last_at;
+	int64_t id_at;        /* of the newest id made */
+	unsigned id_sequence; /* and how many before it in its millisecond */
 
 	struct list open;  /* written, waiting for their batch */
 	struct list held;  /* answered once what they rest on is durable */

@@ -62,7 +62,15 @@ int64_t tx_time(const struct tx *tx)
 
 void tx_new_id(struct tx *tx, char id[37])
 {
-	uuid_v7(tx->change->at, tx->store->conf.random, id);
+	struct store *s = tx->store;
+
+	/* Ids sort by age, those of one millisecond too. */
+	if (tx->change->at != s->id_at)
+		s->id_sequence = 0;
+	else if (s->id_sequence < 0xfff)
+		s->id_sequence++;
+	s->id_at = tx->change->at;
+	uuid_v7(s->id_at, s->id_sequence, s->conf.random, id);
 }
 
 struct arena *tx_arena(struct tx *tx)

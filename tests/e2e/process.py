@@ -102,6 +102,7 @@ def damaged():
 
     def start_on(label, make, *words):
         where = folder()
+        shutil.copy(os.path.join(server.data, "secret.key"), where)
         make(os.path.join(where, "muster.db"))
         status, text = run("serve", "--data", where, "--listen", "127.0.0.1:0")
         says(status, text, status or 1, f"{label} is refused", *words)
@@ -453,7 +454,7 @@ def full_disk():
     api = Client(server)
     api.post(ORGS, {"name": "before"})
     server.stop()
-    server.blocks = 600  # of 512 bytes, the log's file included
+    server.blocks = 900  # of 512 bytes, the log's file included
     server.start()
     acked, refused = {"before"}, {}
     for i in range(2000):
@@ -535,6 +536,8 @@ def backup():
     where = os.path.join(folder(), "new")
     status, text = run("restore", last, "--data", where)
     says(status, text, 0, "it is restored into a new folder")
+    # The key of its secrets is kept apart from them.
+    shutil.copy(os.path.join(server.data, "secret.key"), where)
     other = Server(data=where)
     other.start()
     # Its tokens are those of the server it came from.
@@ -553,6 +556,7 @@ def backup():
     for path, before in files:
         where = os.path.join(folder(), "new")
         status, text = run("restore", path, "--data", where)
+        shutil.copy(os.path.join(server.data, "secret.key"), where)
         other = Server(data=where)
         there = all_orgs_paged(Client(other.start(), server.token))
         newest = max(o["revision"] for o in there.values())
