@@ -30,11 +30,13 @@ struct doing {
 	const char *result; /* "ok", or the error's code */
 };
 
-static void add(struct buf *b, const char *name, const char *value)
+/* MEMBER is the name with what stands around it: every change comes through
+ * here, and formatting takes long. */
+static void add(struct buf *b, const char *member, const char *value)
 {
 	if (!value)
 		return;
-	buf_addf(b, ",\"%s\":", name);
+	buf_adds(b, member);
 	json_add_string(b, value, strlen(value));
 }
 
@@ -67,17 +69,19 @@ static void write_entry(const struct call *c, const struct doing *d,
 			struct buf *b)
 {
 	add_who(b, c->who);
-	add(b, "from", c->x->peer);
-	add(b, "tokenId", c->who->token_id);
-	add(b, "requestId", c->x->id);
-	add(b, "action", d->action);
-	add(b, "kind", c->noun ? c->noun->kind->name : NULL);
-	add(b, "objectId", d->id);
-	add(b, "organizationId", d->owner.organization);
-	add(b, "projectId", d->owner.project);
-	if (d->before)
-		buf_addf(b, ",\"before\":%llu", (unsigned long long)d->before);
-	add(b, "result", d->result);
+	add(b, ",\"from\":", c->x->peer);
+	add(b, ",\"tokenId\":", c->who->token_id);
+	add(b, ",\"requestId\":", c->x->id);
+	add(b, ",\"action\":", d->action);
+	add(b, ",\"kind\":", c->noun ? c->noun->kind->name : NULL);
+	add(b, ",\"objectId\":", d->id);
+	add(b, ",\"organizationId\":", d->owner.organization);
+	add(b, ",\"projectId\":", d->owner.project);
+	if (d->before) {
+		buf_adds(b, ",\"before\":");
+		buf_addi(b, (int64_t)d->before);
+	}
+	add(b, ",\"result\":", d->result);
 	buf_addc(b, '}');
 }
 

@@ -130,20 +130,23 @@ static struct grant *gather_one(struct gathered *g)
 	return &g->list[g->n++];
 }
 
-static void add_grant(struct gathered *to, struct owner where,
-		      const struct items *words)
+/* A word of a version that knew more nouns permits nothing here. */
+static struct rights rights_of(const struct items *words)
 {
 	const char *const *w = words->at;
-	struct grant *g;
+	struct rights r = {0};
 
-	if (!words->n)
-		return;
-	g = gather_one(to);
-	g->organization = where.organization;
-	g->project = where.project;
-	/* A word of a version that knew more nouns permits nothing here. */
 	for (size_t i = 0; i < words->n; i++)
-		(void)rights_add(&g->rights, w[i]);
+		(void)rights_add(&r, w[i]);
+	return r;
+}
+
+static void add_grant(struct gathered *to, struct owner where,
+		      const struct rights *rights)
+{
+	*gather_one(to) = (struct grant){.organization = where.organization,
+					 .project = where.project,
+					 .rights = *rights};
 }
 
 static void add_role(const struct store *s, const struct group *g,
@@ -151,20 +154,26 @@ static void add_role(const struct store *s, const struct group *g,
 {
 	const char *const *projects = g->project_ids.at;
 	const struct role *role;
+	struct rights rights;
 	struct record r;
 
 	if (!store_get(s, 0, &role_kind, role_id, &r))
 		return;
 	role = r.object;
 	if (!g->organization_id) {
-		add_grant(to, (struct owner){0}, &role->platform);
+		rights = rights_of(&role->platform);
+		if (role->platform.n)
+			add_grant(to, (struct owner){0}, &rights);
 		return;
 	}
-	add_grant(to, (struct owner){g->organization_id, NULL},
-		  &role->organization);
-	for (size_t i = 0; i < g->project_ids.n; i++)
+	rights = rights_of(&role->organization);
+	if (role->organization.n)
+		add_grant(to, (struct owner){g->organization_id, NULL},
+			  &rights);
+	rights = rights_of(&role->project);
+	for (size_t i = 0; role->project.n && i < g->project_ids.n; i++)
 		add_grant(to, (struct owner){g->organization_id, projects[i]},
-			  &role->project);
+			  &rights);
 }
 
 /* The places are named in the store's memory until they are kept. */

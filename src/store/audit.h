@@ -68,8 +68,8 @@ struct audit_query *audit_query_new(const struct audit_filter *filter,
 				    bool lines);
 void audit_query_free(struct audit_query *q);
 
-/* An entry to look at, the newest first; HASH is its own.  False when the page
- * is full or has taken enough work: the entry is for the next one. */
+/* An entry to look at, the newest first; HASH is its own.  False when no more
+ * are wanted: the page is full or has taken enough work. */
 bool audit_query_take(struct audit_query *q, uint64_t seq,
 		      const struct audit *e, const unsigned char *hash);
 

@@ -23,9 +23,7 @@ static const char *const upgrades[SQLITE_VERSION_NOW] = {
 	"CREATE TABLE audit(seq INTEGER PRIMARY KEY, at INTEGER NOT NULL,"
 	" revision INTEGER NOT NULL, entry TEXT NOT NULL);",
 	"ALTER TABLE audit ADD COLUMN organization TEXT;"
-	"ALTER TABLE audit ADD COLUMN hash BLOB NOT NULL DEFAULT x'';"
-	"CREATE INDEX audit_organization ON audit(organization)"
-	" WHERE organization IS NOT NULL;",
+	"ALTER TABLE audit ADD COLUMN hash BLOB NOT NULL DEFAULT x'';",
 };
 
 int sqlite_err(sqlite3 *db, struct err *err, const char *what)
