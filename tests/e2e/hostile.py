@@ -484,7 +484,7 @@ def target_rows():
             ("/v1/organizations/ID?x", 400),
             ("/v1/whoami?token=TOKEN", 400), ("/healthz?x=1", 400),
             ("/.git/config", 404), ("/admin.token", 404),
-            ("/cgi-bin/test", 404), ("/v1/tokens", 404),
+            ("/cgi-bin/test", 404), ("/v1/tokenz", 404),
             ("/v1/tokens/ID", 404), ("/v1/token", 404)):
         row(f"GET {target[:50]!r}", http(b"GET", target), status)
     for n in (16000, 70000, 1000000):
