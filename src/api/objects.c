@@ -306,6 +306,7 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 		doc = merged(c, old, err);
 	if (!doc || settle(c, old, doc, &new, err) < 0)
 		return -1;
+	assert(new);
 	if (!field_changed(k->fields, old, new))
 		return c->plan ? give_plan(c, "none", old) : 0;
 	new->generation = old->generation + 1;

@@ -126,12 +126,12 @@ static bool add_amount(const struct node *object, struct buf *out)
 		return false;
 	w = node_walk(object);
 	for (n = 0; (v = node_walk_next(&w, &key)); n++) {
-		if (n)
-			buf_addc(out, n == 1 ? '=' : '+');
-		if (n)
-			json_write(v, false, out);
-		else
+		if (!n) {
 			buf_adds(out, node_string(v, NULL));
+			continue;
+		}
+		buf_addc(out, n == 1 ? '=' : '+');
+		json_write(v, false, out);
 	}
 	return true;
 }

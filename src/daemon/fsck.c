@@ -1,6 +1,5 @@
 #include "daemon/fsck.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,17 +93,23 @@ static int check(const char *copy, const char *data, const char *key_file,
 	return r;
 }
 
-/* DIR and the files in it, which are all ours. */
+/* DIR and whatever copying to it, or opening it, may have left there. */
 static void remove_folder(const char *dir)
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
+	static const char *const names[] = {"backup",
+					    "backup.tmp",
+					    "lock",
+					    SQLITE_FILE,
+					    SQLITE_FILE "-shm",
+					    SQLITE_FILE "-wal",
+					    SQLITE_FILE "-journal",
+					    SQLITE_FILE ".restore"};
+	char path[4096];
 
-	while (d && (e = readdir(d)))
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
 	rmdir(dir);
 }
 

@@ -234,13 +234,13 @@ void access_grants(const struct store *s, const char *id, struct arena *arena,
 static int resolve(const struct store *s, const char *id, struct arena *arena,
 		   struct principal *ret, struct err *err)
 {
-	const struct user *u;
 	const struct meta *meta;
 	const char **ids;
 	struct record r;
 
 	if (store_get(s, 0, &user_kind, id, &r)) {
-		u = r.object;
+		const struct user *u = r.object;
+
 		if (u->state != USER_ACTIVE)
 			return err_set(err, ERR_UNAUTHENTICATED,
 				       "the user is %s",

@@ -158,12 +158,13 @@ static int check_scope(struct quota_sums *q, struct tx *tx, const char *scope,
 		       bool project, const struct quotakind *k, struct err *err)
 {
 	struct quota_use use = quota_used(q, scope, k->meta.name);
+	int64_t used = use.committed + use.reserved;
 	int64_t limit = limit_of(tx, scope, project, k);
 
 	/* Sums must not overflow, either. */
 	if (limit == FIELD_NONE)
 		limit = QUOTA_MOST;
-	if (use.committed + use.reserved <= limit)
+	if (used <= limit)
 		return 0;
 	/* Others' writes, not yet durable, may be why. */
 	tx_rest_on_all(tx);
@@ -171,8 +172,7 @@ static int check_scope(struct quota_sums *q, struct tx *tx, const char *scope,
 		      "the %s may use %lld %s (%s); with this it would be "
 		      "%lld",
 		      project ? "project" : "organization", (long long)limit,
-		      k->meta.name, k->unit,
-		      (long long)(use.committed + use.reserved));
+		      k->meta.name, k->unit, (long long)used);
 }
 
 static const char *kind_at(const struct items *items, size_t size, size_t i)
@@ -233,40 +233,41 @@ static int check_limit(struct quota_sums *q, struct tx *tx, const char *scope,
 		       const char *kind, int64_t limit, struct err *err)
 {
 	struct quota_use use = quota_used(q, scope, kind);
+	int64_t used = use.committed + use.reserved;
 
-	if (limit == FIELD_NONE || use.committed + use.reserved <= limit)
+	if (limit == FIELD_NONE || used <= limit)
 		return 0;
 	tx_rest_on_all(tx);
 	return err_at(err, ERR_CONFLICT, "/limits",
 		      "%lld %s are in use: the limit cannot be %lld",
-		      (long long)(use.committed + use.reserved), kind,
-		      (long long)limit);
+		      (long long)used, kind, (long long)limit);
 }
 
 int quota_check_limits(struct quota_sums *q, struct tx *tx,
 		       const struct quota *old, const struct quota *new,
 		       struct err *err)
 {
-	const struct quota *any = new ? new : old;
+	static const struct quota none;
+	const struct quota *was = old ? old : &none, *is = new ? new : &none;
+	const struct quota *any = new ? is : was;
 	const char *scope =
 		any->project_id ? any->project_id : any->organization_id;
-	const struct quota_limit *was = old ? old->limits.at : NULL;
-	const struct quota_limit *is = new ? new->limits.at : NULL;
+	const struct quota_limit *before = was->limits.at, *now = is->limits.at;
 
-	if (new &&check_kinds(tx, &new->limits, sizeof(*is), "/limits", err) <
-	    0)
+	if (check_kinds(tx, &is->limits, sizeof(*now), "/limits", err) < 0)
 		return -1;
-	for (size_t i = 0; new &&i < new->limits.n; i++)
-		if (check_limit(q, tx, scope, is[i].kind, is[i].limit, err) < 0)
+	for (size_t i = 0; i < is->limits.n; i++)
+		if (check_limit(q, tx, scope, now[i].kind, now[i].limit, err) <
+		    0)
 			return -1;
 	/* Where a limit goes away, the default holds again. */
-	for (size_t i = 0; old && i < old->limits.n; i++) {
-		const struct quotakind *k = find_kind(tx, was[i].kind);
+	for (size_t i = 0; i < was->limits.n; i++) {
+		const struct quotakind *k = find_kind(tx, before[i].kind);
 
-		if (limit_in(new, was[i].kind) == FIELD_NONE &&
+		if (limit_in(is, before[i].kind) == FIELD_NONE &&
 		    !any->project_id && k &&
-		    check_limit(q, tx, scope, was[i].kind, k->fallback, err) <
-			    0)
+		    check_limit(q, tx, scope, before[i].kind, k->fallback,
+				err) < 0)
 			return -1;
 	}
 	return 0;

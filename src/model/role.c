@@ -42,15 +42,9 @@ static const char *const all_read[] = {"*:read", NULL};
 
 /* Within an organization all but what is the platform's to decide; and what
  * the roles below have, so that it can give them. */
-static const char *const administer[] = {"*:read",
-					 "organizations:update",
-					 "projects:*",
-					 "users:*",
-					 "groups:*",
-					 "roles:*",
-					 "serviceaccounts:*",
-					 "tokens:*",
-					 NULL};
+static const char *const administer[] = {
+	"*:read",  "organizations:update", "projects:*", "users:*", "groups:*",
+	"roles:*", "serviceaccounts:*",    "tokens:*",   NULL};
 
 static const char *const baseline[] = {"organizations:read", "projects:read",
 				       "roles:read",         "quotas:read",

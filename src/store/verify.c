@@ -121,10 +121,10 @@ static size_t check_cache(struct verify *v, const struct cache *c)
 	return n;
 }
 
-size_t store_verify(const struct store *s, verify_tell *fn, void *ctx)
+size_t store_verify(const struct store *s, verify_tell *told, void *ctx)
 {
 	struct verify v = {
-		.store = s, .tell = fn, .ctx = ctx, .line = BUF_INIT(4096)};
+		.store = s, .tell = told, .ctx = ctx, .line = BUF_INIT(4096)};
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_caches; i++)

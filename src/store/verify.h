@@ -17,4 +17,4 @@ struct store;
 typedef void verify_tell(void *ctx, const char *what);
 
 /* How many objects there are. */
-size_t store_verify(const struct store *s, verify_tell *tell, void *ctx);
+size_t store_verify(const struct store *s, verify_tell *told, void *ctx);

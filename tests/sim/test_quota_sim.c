@@ -16,6 +16,7 @@
 #include "identity/quota.h"
 #include "store/line.h"
 #include "store/read.h"
+#include "store/verify.h"
 #include "test.h"
 #include "world.h"
 
@@ -240,22 +241,31 @@ static struct ask *begin_limit(struct play *p)
 	return a;
 }
 
+static void tell(void *ctx, const char *what)
+{
+	model_broken(&((struct play *)ctx)->w.model, "%s", what);
+}
+
 /* What is kept beside the store is what the store adds up to, once nothing is
  * pending. */
 static void check_sums(struct play *p)
 {
 	struct buf out = BUF_INIT(65536);
 	struct quota_use use;
+	int64_t used;
 
 	if (memory_pending(p->w.backend))
 		return;
 	if (quota_differences(p->w.sums, p->w.store, &out))
 		model_broken(&p->w.model, "the sums differ: %s", out.data);
+	if (quota_breaches(p->w.sums, p->w.store, &out))
+		model_broken(&p->w.model, "%s", out.data);
+	store_verify(p->w.store, tell, p);
 	use = quota_used(p->w.sums, p->org, "instances");
-	if (use.committed + use.reserved != sum_of(p, -1))
+	used = use.committed + use.reserved;
+	if (used != sum_of(p, -1))
 		model_broken(&p->w.model, "%lld are used, %lld allocated",
-			     (long long)(use.committed + use.reserved),
-			     (long long)sum_of(p, -1));
+			     (long long)used, (long long)sum_of(p, -1));
 	buf_release(&out);
 }
 
