@@ -51,9 +51,7 @@ static void finish(struct wait *w)
 	c->api->streams--;
 	if (call_renew(c, &err) < 0)
 		call_fail(c, &err);
-	else if (look(w, &r) && !permit_sees(c, c->noun->kind, r.object))
-		call_reply(c, 204, NULL, 0, 0);
-	else if (look(w, &r))
+	else if (look(w, &r) && permit_sees(c, c->noun->kind, r.object))
 		call_reply(c, 200, r.json, r.len, r.revision);
 	else
 		call_reply(c, 204, NULL, 0, 0);

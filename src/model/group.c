@@ -2,10 +2,10 @@
 
 #define MEMBERS(name, member, what, kind, more)                                \
 	{                                                                      \
-		name, FIELD_LIST, more, offsetof(struct group, member), what,  \
-			&format_uuid, .item = FIELD_STRING,                    \
-				      .size = sizeof(const char *),            \
-				      .max = 1024, .refers = kind              \
+		(name), FIELD_LIST, (more), offsetof(struct group, member),    \
+			(what), &format_uuid, .item = FIELD_STRING,            \
+					      .size = sizeof(const char *),    \
+					      .max = 1024, .refers = (kind)    \
 	}
 
 static const struct field fields[] = {

@@ -37,20 +37,19 @@ static const struct field limit_fields[] = {
 	{0},
 };
 
-#define OWNER(noun, member, name, what, kind, more)                            \
+#define OWNER(offset, name, what, kind, more)                                  \
 	{                                                                      \
-		name, FIELD_STRING,                                            \
+		(name), FIELD_STRING,                                          \
 			FIELD_IMMUTABLE | FIELD_INDEX | FIELD_COLUMN | (more), \
-			offsetof(struct noun, member), what, &format_uuid,     \
-			.refers = kind                                         \
+			(offset), (what), &format_uuid, .refers = (kind)       \
 	}
 
 static const struct field quota_fields[] = {
 	META_UNNAMED_FIELDS,
-	OWNER(quota, organization_id, "organizationId",
+	OWNER(offsetof(struct quota, organization_id), "organizationId",
 	      "The organization that is limited, or that the project is in.",
 	      "organization", FIELD_REQUIRED),
-	OWNER(quota, project_id, "projectId",
+	OWNER(offsetof(struct quota, project_id), "projectId",
 	      "The project that is limited; absent: the whole organization.",
 	      "project", 0),
 	{"limits", FIELD_LIST, FIELD_ALWAYS | FIELD_COLUMN,
@@ -85,10 +84,10 @@ static const struct field amount_fields[] = {
 
 static const struct field allocation_fields[] = {
 	META_UNNAMED_FIELDS,
-	OWNER(allocation, organization_id, "organizationId",
+	OWNER(offsetof(struct allocation, organization_id), "organizationId",
 	      "Whose limit it counts against.", "organization", FIELD_REQUIRED),
-	OWNER(allocation, project_id, "projectId", "And whose besides.",
-	      "project", 0),
+	OWNER(offsetof(struct allocation, project_id), "projectId",
+	      "And whose besides.", "project", 0),
 	{"objectKind", FIELD_STRING,
 	 FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_COLUMN,
 	 offsetof(struct allocation, object_kind),

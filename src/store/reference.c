@@ -60,7 +60,7 @@ static int check_reference(struct tx *tx, const struct index_field *f,
 		return 0;
 	pointer[n++] = '/';
 	for (const char *p = f->path; *p && n + 1 < sizeof(pointer); p++)
-		pointer[n++] = *p == '.' ? '/' : *p;
+		memcpy(&pointer[n++], *p == '.' ? "/" : p, 1);
 	pointer[n] = '\0';
 	if (target)
 		return err_at(err, ERR_CONFLICT, pointer,

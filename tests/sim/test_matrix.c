@@ -521,10 +521,9 @@ static void try_create(const struct case_ *c)
 	else if (permits(c->role, c->kind->plural, "create", c->place,
 			 in_project))
 		expect(c, a, 200, c->kind == &quota_kind ? 409 : 200);
-	else if (!permits(c->role, "organizations", "read", c->place, false))
-		expect(c, a, 422, 422);
-	else if (in_project &&
-		 !permits(c->role, "projects", "read", c->place, true))
+	else if (!permits(c->role, "organizations", "read", c->place, false) ||
+		 (in_project &&
+		  !permits(c->role, "projects", "read", c->place, true)))
 		expect(c, a, 422, 422);
 	else
 		expect(c, a, 403, 403);
