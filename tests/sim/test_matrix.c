@@ -502,10 +502,15 @@ static void body_for(const struct case_ *c, char *to, size_t room,
 static void try_create(const struct case_ *c)
 {
 	char target[200], body[500];
-	bool in_project;
+	bool in_project, may, unseen;
 	struct ask *a;
 
 	body_for(c, body, sizeof(body), &in_project);
+	may = permits(c->role, c->kind->plural, "create", c->place, in_project);
+	/* Where it would be is not the caller's to see. */
+	unseen = !permits(c->role, "organizations", "read", c->place, false) ||
+		 (in_project &&
+		  !permits(c->role, "projects", "read", c->place, true));
 	target_of(c, "", target, sizeof(target));
 	a = request(c->r, c->r->secrets[c->role], "POST", target, body);
 	if (c->kind == &organization_kind || c->kind == &quotakind_kind)
@@ -515,16 +520,13 @@ static void try_create(const struct case_ *c)
 			       ? 200
 			       : 403,
 		       0);
-	else if (c->kind == &token_kind &&
-		 !permits(c->role, "serviceaccounts", "read", c->place, false))
-		expect(c, a, 422, 422); /* its owner is not to be seen */
-	else if (permits(c->role, c->kind->plural, "create", c->place,
-			 in_project))
-		expect(c, a, 200, c->kind == &quota_kind ? 409 : 200);
-	else if (!permits(c->role, "organizations", "read", c->place, false) ||
-		 (in_project &&
-		  !permits(c->role, "projects", "read", c->place, true)))
+	else if ((c->kind == &token_kind &&
+		  !permits(c->role, "serviceaccounts", "read", c->place,
+			   false)) ||
+		 (!may && unseen))
 		expect(c, a, 422, 422);
+	else if (may)
+		expect(c, a, 200, c->kind == &quota_kind ? 409 : 200);
 	else
 		expect(c, a, 403, 403);
 	ask_free(a);
