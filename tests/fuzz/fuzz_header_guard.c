@@ -258,6 +258,7 @@ static struct {
 	struct loop *loop;
 	struct server *server;
 	struct sockaddr_in address;
+	unsigned long sent; /* connections made */
 	struct poller *poller;
 	struct timer *timer;
 	struct arena arena; /* of one run */
@@ -346,9 +347,14 @@ static void set_up(void)
 
 static void send_all(const char *bytes, size_t size)
 {
+	struct sockaddr_in from = {.sin_family = AF_INET};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	MUST(fd >= 0);
+	/* Ports rest for a minute after use; more addresses have more. */
+	from.sin_addr.s_addr =
+		htonl(INADDR_LOOPBACK + (uint32_t)(run.sent++ % 200));
+	MUST(bind(fd, (struct sockaddr *)&from, sizeof(from)) == 0);
 	MUST(connect(fd, (struct sockaddr *)&run.address,
 		     sizeof(run.address)) == 0);
 	MUST(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
