@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "identity/lastuse.h"
 #include "identity/mtls.h"
 #include "identity/oidc.h"
 #include "identity/person.h"
@@ -24,6 +25,7 @@
 struct kept {
 	char digest[65];
 	int64_t expires_at;
+	int64_t last_used_at; /* of one of our tokens; else INT64_MAX */
 	struct principal principal;
 	struct arena arena;
 };
@@ -31,6 +33,7 @@ struct kept {
 struct access {
 	struct access_conf conf;
 	struct persons *persons;
+	struct lastuse *uses;
 	struct map kept;   /* digest of what was brought to struct kept */
 	uint64_t revision; /* of identities, when the first was kept */
 };
@@ -41,6 +44,7 @@ struct access *access_new(const struct access_conf *conf)
 
 	a->conf = *conf;
 	a->persons = persons_new(conf->store);
+	a->uses = lastuse_new(conf->store);
 	return a;
 }
 
@@ -62,6 +66,7 @@ void access_free(struct access *a)
 		return;
 	drop_kept(a);
 	persons_free(a->persons);
+	lastuse_free(a->uses);
 	free(a);
 }
 
@@ -298,6 +303,7 @@ static int make_stored(struct access *a, const char *digest, struct kept *k,
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "the token has no owner");
 	k->expires_at = t->expires_at;
+	k->last_used_at = t->last_used_at;
 	k->principal.token_id = arena_strdup(&k->arena, t->meta.id);
 	if (t->organization_id)
 		k->principal.scope.organization =
@@ -355,6 +361,7 @@ static struct kept *kept_new(const char *digest)
 	struct kept *k = xcalloc(1, sizeof(*k));
 
 	memcpy(k->digest, digest, sizeof(k->digest));
+	k->last_used_at = INT64_MAX;
 	arena_init(&k->arena, ARENA_MOST);
 	return k;
 }
@@ -475,6 +482,16 @@ static int act_as(struct access *a, const char *id, struct kept **k,
 	return 0;
 }
 
+static void note_use(struct access *a, struct kept *k)
+{
+	int64_t now = clock_wall(a->conf.clock);
+
+	if (k->last_used_at >= now - LASTUSE_EVERY_MS)
+		return;
+	k->last_used_at = now;
+	lastuse_note(a->uses, k->principal.token_id);
+}
+
 int access_check(struct access *a, const struct credentials *brought,
 		 const struct principal **ret, struct err *err)
 {
@@ -490,6 +507,7 @@ int access_check(struct access *a, const struct credentials *brought,
 	if (k->expires_at && k->expires_at <= clock_wall(a->conf.clock))
 		return err_set(err, ERR_UNAUTHENTICATED,
 			       "the token has expired");
+	note_use(a, k);
 	*ret = &k->principal;
 	if (brought->act_as && act_as(a, brought->act_as, &k, err) < 0)
 		return -1;

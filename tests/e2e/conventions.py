@@ -10,7 +10,7 @@ import threading
 import time
 
 from muster import Client, Decoder, OpenApi, Server, Watch, read_head
-from muster import read_reply, request_bytes, tap
+from muster import read_reply, request_bytes, tap, wait_for
 from tenant import Tenant
 
 ORGS, PROJECTS = "/v1/organizations", "/v1/projects"
@@ -973,6 +973,9 @@ def small_answers(api, server):
            "the version needs no token")
     reply = api.get("/v1/whoami")
     tap.eq(reply.json["name"], "serviceaccount:admin", "whoami says who")
+    token = f"/v1/tokens/{reply.json['tokenId']}"
+    tap.ok(wait_for(lambda: api.get(token).json.get("lastUsedAt")),
+           "its token was used just now")
 
 
 def every_noun(api):

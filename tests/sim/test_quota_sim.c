@@ -145,7 +145,8 @@ static void create(struct play *p, const char *noun, const char *body,
 	snprintf(a->body, sizeof(a->body), "%s", body);
 	ask_header(a, "Content-Type", "application/json");
 	ask_send(a);
-	memory_answer(p->w.backend, MEMORY_WRITTEN);
+	while (!a->status && memory_pending(p->w.backend))
+		memory_answer(p->w.backend, MEMORY_WRITTEN);
 	id = a->status == 201 ? strstr(a->reply, "\"id\":\"") : NULL;
 	if (id)
 		snprintf(ret_id, 40, "%.36s", id + 6);
