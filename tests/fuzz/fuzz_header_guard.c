@@ -345,18 +345,34 @@ static void set_up(void)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
+/* Ports rest for a minute after use: more addresses have more of them. */
+static int connect_somehow(void)
+{
+	int on = 1;
+
+	for (int i = 0; i < 200; i++) {
+		struct sockaddr_in from = {.sin_family = AF_INET};
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		MUST(fd >= 0);
+		from.sin_addr.s_addr =
+			htonl(INADDR_LOOPBACK + (uint32_t)(run.sent++ % 200));
+		MUST(setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on,
+				sizeof(on)) == 0);
+		MUST(bind(fd, (struct sockaddr *)&from, sizeof(from)) == 0);
+		if (connect(fd, (struct sockaddr *)&run.address,
+			    sizeof(run.address)) == 0)
+			return fd;
+		close(fd);
+	}
+	MUST(!"a connection");
+	return -1;
+}
+
 static void send_all(const char *bytes, size_t size)
 {
-	struct sockaddr_in from = {.sin_family = AF_INET};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = connect_somehow();
 
-	MUST(fd >= 0);
-	/* Ports rest for a minute after use; more addresses have more. */
-	from.sin_addr.s_addr =
-		htonl(INADDR_LOOPBACK + (uint32_t)(run.sent++ % 200));
-	MUST(bind(fd, (struct sockaddr *)&from, sizeof(from)) == 0);
-	MUST(connect(fd, (struct sockaddr *)&run.address,
-		     sizeof(run.address)) == 0);
 	MUST(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
 	run.fd = fd;
 	run.bytes = bytes;
