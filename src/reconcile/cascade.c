@@ -94,6 +94,23 @@ static void look_at_changes(struct cascade *c, size_t root)
 		look_at_all(c, root);
 }
 
+/* What goes without anybody asking for it by name is in the trail, too. */
+static void write_audit(struct tx *tx, const struct dying *d, size_t n)
+{
+	const struct kind *k = roots[d->root].kind;
+	const char *organization =
+		kind_owner(k, tx_get(tx, k, d->id)).organization;
+
+	tx_audit(tx, organization,
+		 arena_printf(tx_arena(tx),
+			      "{\"who\":{\"id\":\"muster\",\"name\":"
+			      "\"muster\"},\"action\":\"cascade\",\"kind\":"
+			      "\"%s\",\"objectId\":\"%s\","
+			      "\"organizationId\":\"%s\",\"count\":%zu,"
+			      "\"result\":\"ok\"}",
+			      k->name, d->id, organization, n));
+}
+
 /* Delete what belongs to D, from the kinds that refer to others on. */
 static int step(struct tx *tx, void *ctx, struct err *err)
 {
@@ -116,6 +133,7 @@ static int step(struct tx *tx, void *ctx, struct err *err)
 				return -1;
 		n += found;
 	}
+	write_audit(tx, d, n);
 	return n ? 0 : tx_delete(tx, root, d->id, err);
 }
 

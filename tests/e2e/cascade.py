@@ -218,6 +218,16 @@ def nothing_left(server, org, of, bystander):
     tap.eq(counts(api), bystander.counts, "nor in the numbers")
     tap.eq(picture(api, bystander.id), bystander.pages,
            "the other organization is what it was, byte for byte")
+    entries, target = [], f"/v1/audit?action=cascade&objectId={org}&limit=1000"
+    while target:
+        page = api.get(target).json
+        entries += page["items"]
+        target = page.get("next") and (f"/v1/audit?action=cascade&objectId="
+                                       f"{org}&limit=1000&after={page['next']}")
+    tap.eq(sum(entry["count"] for entry in entries),
+           # And the event that its deletion began.
+           sum(len(ids) for ids in of.values()) + 1,
+           "the trail counts what went with it")
     status, said = run("fsck", "--data", server.data)
     tap.ok(status == 0 and said.endswith(" 0 differences\n"),
            "everything holds together, quota too", said)
