@@ -115,31 +115,22 @@ static bool step_fits(struct call *c, const char **step, const char *segment)
 
 	if (*p != '{') {
 		/* Most routes differ in the first letter. */
-		const char *s = segment;
-
-		for (; *s && *p == *s; p++)
-			s++;
+		for (; *segment && *p == *segment; p++)
+			segment++;
 		*step = p;
-		if (*s || (*p && *p != '/'))
-			return false;
-		/* A path may name its noun: "/v1/tokens/{id}/rotate". */
-		if (*p)
-			c->noun = noun_find(segment);
-		return true;
+		return !*segment && (!*p || *p == '/');
 	}
 	*step += strcspn(p, "/");
 	if (p[1] == 'n')
-		c->noun = noun_find(segment);
-	else
-		c->id = segment;
-	return p[1] != 'n' || c->noun;
+		return c->noun;
+	c->id = segment;
+	return true;
 }
 
 static bool path_fits(struct call *c, const char *path)
 {
 	size_t i = 0;
 
-	c->noun = NULL;
 	c->id = NULL;
 	while (*path++ == '/')
 		if (i == c->uri.n_segments ||
@@ -165,6 +156,8 @@ int route_find(struct call *c, const char *method, struct buf *allow,
 {
 	if (strcmp(method, "HEAD") == 0)
 		method = "GET";
+	/* The noun stands in the second place: "/v1/tokens/{id}/rotate". */
+	c->noun = c->uri.n_segments > 1 ? noun_find(c->uri.segments[1]) : NULL;
 	for (const struct route *r = routes; r->method; r++) {
 		if (!path_fits(c, r->path) ||
 		    (c->noun && !route_has(r, c->noun->kind)))
