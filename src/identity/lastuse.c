@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "model/token.h"
 #include "store/store.h"
@@ -12,10 +13,12 @@
 struct lastuse {
 	struct store *store;
 	struct list pending;
+	struct map by_id; /* the same, by the token's id */
 };
 
 struct use {
 	struct txn txn;
+	struct lastuse *owner;
 	struct list link;
 	char id[40];
 };
@@ -29,14 +32,20 @@ struct lastuse *lastuse_new(struct store *s)
 	return l;
 }
 
+static void drop(struct lastuse *l, struct use *u)
+{
+	list_remove(&u->link);
+	map_remove(&l->by_id, u->id);
+	free(u);
+}
+
 void lastuse_free(struct lastuse *l)
 {
-	struct list *link;
-
 	if (!l)
 		return;
-	while ((link = list_pop(&l->pending)))
-		free(CONTAINER_OF(link, struct use, link));
+	while (!list_empty(&l->pending))
+		drop(l, CONTAINER_OF(l->pending.next, struct use, link));
+	map_release(&l->by_id);
 	free(l);
 }
 
@@ -58,16 +67,20 @@ static void done(struct txn *t, const struct err *err)
 	struct use *u = CONTAINER_OF(t, struct use, txn);
 
 	(void)err;
-	list_remove(&u->link);
-	free(u);
+	drop(u->owner, u);
 }
 
 void lastuse_note(struct lastuse *l, const char *id)
 {
-	struct use *u = xcalloc(1, sizeof(*u));
+	struct use *u;
 
+	if (map_get(&l->by_id, id))
+		return;
+	u = xcalloc(1, sizeof(*u));
+	u->owner = l;
 	memcpy(u->id, id, strlen(id));
 	list_add(&l->pending, &u->link);
+	map_add(&l->by_id, u->id, u);
 	u->txn = (struct txn){.fn = write_use, .done = done, .ctx = u};
 	store_transact(l->store, &u->txn);
 }

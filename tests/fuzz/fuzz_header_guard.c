@@ -386,10 +386,14 @@ static void send_all(const char *bytes, size_t size)
 	close(fd);
 }
 
+/* libmicrohttpd puts NULs over the ends of lines, and so cannot be asked which
+ * were sent: heads with NULs are only looked at for crashes. */
 static void check(const char *at, size_t size)
 {
 	const char *end = at + size;
 
+	if (memchr(at, '\0', size))
+		return;
 	for (size_t i = 0; i < run.n_got; i++) {
 		struct strict want;
 
