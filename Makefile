@@ -55,7 +55,8 @@ bench:
 	@[ -e $(BUILD)-bench/build.ninja ] || \
 		meson setup --buildtype=debugoptimized $(BUILD)-bench >/dev/null
 	@ninja -C $(BUILD)-bench -j $(J) --quiet muster bench_load bench_watch \
-		bench_http_floor bench_sqlite_floor
+		bench_access bench_audit bench_http_floor bench_sqlite_floor \
+		>/dev/null
 	@tools/bench $(BUILD)-bench
 
 fuzz:
