@@ -149,7 +149,8 @@ def damaged():
              "revision 10")
     start_on("a changed row",
              with_sql("UPDATE log SET data=replace(data, 'o-5', 'o-6')"
-                      " WHERE revision=7"), "checksum", "7")
+                      " WHERE CAST(data AS TEXT) LIKE '%\"o-5\"%'"),
+             "checksum")
     tap.eq(len(all_orgs(Client(server.start()))), 200,
            "the good one is still good")
     server.stop()
