@@ -705,6 +705,9 @@ class Hostile:
             return []
         if b"application/problem+json" not in head:
             return [f"not a problem: {back[:300]!r}"]
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        if length:  # the next answer may have come along
+            body = body[:int(length.group(1))]
         try:
             problem = json.loads(body)
         except ValueError:
