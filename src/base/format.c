@@ -1,5 +1,6 @@
 #include "base/format.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "base/uuid.h"
@@ -161,3 +162,56 @@ const struct format format_scoped = {
 	NULL, "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[^\\x00-\\x1f\\x7f-\\x9f]+$",
 	"must be ISSUER/GROUP, the issuer by the name it has here",
 	check_scoped};
+
+static bool is_address(const char *s, size_t len, int *ret_bits)
+{
+	unsigned char bytes[16];
+	char text[64];
+	bool six = memchr(s, ':', len);
+
+	if (len >= sizeof(text))
+		return false;
+	memcpy(text, s, len);
+	text[len] = '\0';
+	*ret_bits = six ? 128 : 32;
+	return inet_pton(six ? AF_INET6 : AF_INET, text, bytes) == 1;
+}
+
+static bool check_address(const char *s, size_t len)
+{
+	int bits;
+
+	return is_address(s, len, &bits);
+}
+
+static bool check_prefix(const char *s, size_t len)
+{
+	const char *slash = memchr(s, '/', len);
+	size_t n = slash ? (size_t)(slash - s) : len;
+	size_t digits = slash ? len - n - 1 : 0;
+	int bits, length = 0;
+
+	if (!is_address(s, n, &bits))
+		return false;
+	if (!slash)
+		return true;
+	if (digits < 1 || digits > 3 || (slash[1] == '0' && digits > 1))
+		return false;
+	for (size_t i = 1; i <= digits; i++) {
+		if (slash[i] < '0' || slash[i] > '9')
+			return false;
+		length = length * 10 + (slash[i] - '0');
+	}
+	return length <= bits;
+}
+
+const struct format format_address = {
+	.words = "must be an IPv4 or IPv6 address",
+	.check = check_address,
+};
+
+const struct format format_prefix = {
+	.words = "must be an IPv4 or IPv6 address with a length: "
+		 "\"10.0.0.0/24\"",
+	.check = check_prefix,
+};

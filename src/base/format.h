@@ -25,3 +25,5 @@ extern const struct format format_word; /* letters: "instances:read" */
 extern const struct format format_email;
 extern const struct format format_permission; /* "projects:read", "*:read" */
 extern const struct format format_scoped;     /* "corp/admins" */
+extern const struct format format_address;    /* IPv4 or IPv6 */
+extern const struct format format_prefix;     /* the same, with "/24" or not */

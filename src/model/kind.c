@@ -5,14 +5,23 @@
 
 #include "base/field_ops.h"
 #include "model/event.h"
+#include "model/flavor.h"
 #include "model/group.h"
+#include "model/image.h"
+#include "model/instance.h"
+#include "model/network.h"
 #include "model/organization.h"
 #include "model/project.h"
 #include "model/quota.h"
+#include "model/region.h"
 #include "model/role.h"
+#include "model/securitygroup.h"
+#include "model/server.h"
 #include "model/serviceaccount.h"
+#include "model/sshca.h"
 #include "model/token.h"
 #include "model/user.h"
+#include "model/volume.h"
 
 #define AT(member) offsetof(struct meta, member)
 
@@ -65,11 +74,15 @@ const struct field meta_unnamed_fields[] = {
 };
 
 /* What is referred to comes before what refers to it: a cascade goes from the
- * end to the beginning. */
+ * end to the beginning.  What machines use is counted until they are gone. */
 const struct kind *const kinds[] = {
-	&organization_kind, &project_kind,    &user_kind,  &serviceaccount_kind,
-	&role_kind,         &group_kind,      &token_kind, &quotakind_kind,
-	&quota_kind,        &allocation_kind, &event_kind, NULL, /* ends it */
+	&organization_kind,   &project_kind,   &user_kind,
+	&serviceaccount_kind, &role_kind,      &group_kind,
+	&token_kind,          &quotakind_kind, &quota_kind,
+	&allocation_kind,     &region_kind,    &flavor_kind,
+	&image_kind,          &network_kind,   &securitygroup_kind,
+	&sshca_kind,          &volume_kind,    &instance_kind,
+	&server_kind,         &event_kind,     NULL, /* ends it */
 };
 
 const struct kind *kind_find(const char *name)

@@ -52,6 +52,8 @@ struct kind {
 	bool internal;      /* kept like the others, but not in the API */
 	bool read_only;     /* the server's to write: others read it */
 	bool open;          /* those without an owner are everyone's to read */
+	bool backed;        /* a provider has it, too: a deletion is begun by
+			     * setting deletedAt, and ended by its controller */
 	size_t size;        /* of its struct */
 	const struct field *fields;
 

@@ -132,7 +132,8 @@ static void kinds_begin_with_what_all_have(void)
 				(*k)->fields, (*k)->unique_within, NULL, NULL);
 
 			CHECK(f && f->type == FIELD_STRING);
-			CHECK(f && f->flags & FIELD_IMMUTABLE);
+			CHECK(f &&
+			      f->flags & (FIELD_IMMUTABLE | FIELD_READ_ONLY));
 		}
 	}
 }

@@ -1,0 +1,102 @@
+#include "model/region.h"
+
+#include <string.h>
+
+#define SPEC(member)                                                           \
+	offsetof(struct region, spec.member) - offsetof(struct region, spec)
+#define STATUS(member)                                                         \
+	offsetof(struct region, status.member) - offsetof(struct region, status)
+
+static const struct field spec_fields[] = {
+	{"provider", FIELD_STRING,
+	 FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_INDEX | FIELD_COLUMN,
+	 SPEC(provider), "The driver: see `muster provider list`.",
+	 &format_name, .min = 1, .max = 63},
+	{"options", FIELD_RAW, 0, SPEC(options),
+	 "What the driver is told; its documentation lists the words.",
+	 .max = 65536},
+	{"credentials", FIELD_RAW, FIELD_SECRET, SPEC(credentials),
+	 "What the driver signs in with.", .max = 65536},
+	{"organizationIds", FIELD_LIST, 0, SPEC(organization_ids),
+	 "Who may see and use it; none: everyone.", &format_uuid,
+	 .refers = "organization", .item = FIELD_STRING,
+	 .size = sizeof(const char *)},
+	{"syncSeconds", FIELD_INT, 0, SPEC(sync_seconds),
+	 "How often flavors and images are read from the provider.", .min = 1,
+	 .max = 86400, .fallback = "300"},
+	{"callsAtOnce", FIELD_INT, 0, SPEC(calls_at_once),
+	 "How many calls to the provider may be under way.", .min = 1,
+	 .max = 256, .fallback = "16"},
+	{"callsPerSecond", FIELD_INT, 0, SPEC(calls_per_second),
+	 "How many calls to the provider may begin in a second; 0: as many as "
+	 "the driver knows to be allowed.",
+	 .max = 1000000, .fallback = "0"},
+	{"paused", FIELD_BOOL, FIELD_WIDE, SPEC(paused),
+	 "Leave everything in it alone until this is taken back."},
+	{0},
+};
+
+static const struct field zone_fields[] = {
+	{"name", FIELD_STRING, FIELD_REQUIRED, offsetof(struct zone, name),
+	 "The provider's name for it."},
+	{"available", FIELD_BOOL, 0, offsetof(struct zone, available),
+	 "Whether it takes new machines."},
+	{0},
+};
+
+static const struct field status_fields[] = {
+	{"state", FIELD_ENUM, FIELD_STATE | FIELD_INDEX | FIELD_COLUMN,
+	 STATUS(state), "Whether the provider was reached.",
+	 .names = backed_names},
+	{"reason", FIELD_OBJECT, 0, STATUS(reason), "Why it was not.",
+	 .fields = reason_full_fields},
+	{"syncedAt", FIELD_TIME, FIELD_COLUMN, STATUS(synced_at),
+	 "When flavors and images were last read."},
+	{"observedGeneration", FIELD_INT, 0, STATUS(observed_generation),
+	 "The generation that it was reached with.", .fallback = "0"},
+	{"capabilities", FIELD_LIST, FIELD_WIDE, STATUS(capabilities),
+	 "What can be done there.", .item = FIELD_STRING,
+	 .size = sizeof(const char *)},
+	{"zones", FIELD_LIST, 0, STATUS(zones), "Its parts, if it has any.",
+	 .item = FIELD_OBJECT, .fields = zone_fields,
+	 .size = sizeof(struct zone)},
+	{"flavors", FIELD_INT, FIELD_COLUMN, STATUS(flavors),
+	 "How many flavors it offers.", .fallback = "0"},
+	{"images", FIELD_INT, FIELD_COLUMN, STATUS(images),
+	 "How many images it offers.", .fallback = "0"},
+	{"notes", FIELD_LIST, 0, STATUS(notes),
+	 "What in its catalogue was skipped, and why.", .item = FIELD_STRING,
+	 .size = sizeof(const char *), .max = 32},
+	{0},
+};
+
+static const struct field fields[] = {
+	META_FIELDS,
+	{"spec", FIELD_OBJECT, FIELD_REQUIRED, offsetof(struct region, spec),
+	 "What is wanted.", .fields = spec_fields},
+	{"status", FIELD_OBJECT, FIELD_READ_ONLY,
+	 offsetof(struct region, status), "What was seen.",
+	 .fields = status_fields},
+	{0},
+};
+
+const struct kind region_kind = {
+	.name = "region",
+	.plural = "regions",
+	.title = "Region",
+	.doc = "A place where machines can be: a provider and how to reach it.",
+	.open = true,
+	.size = sizeof(struct region),
+	.fields = fields,
+	.version = 1,
+};
+
+bool region_can(const struct region *r, const char *capability)
+{
+	const char *const *list = r->status.capabilities.at;
+
+	for (size_t i = 0; i < r->status.capabilities.n; i++)
+		if (strcmp(list[i], capability) == 0)
+			return true;
+	return false;
+}

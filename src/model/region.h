@@ -1,0 +1,44 @@
+/*
+ * region - a place where machines can be: a provider, how to reach it, and what
+ * it was found to offer.
+ *
+ * Zones are parts of a region that the provider names; a region may have none.
+ */
+#pragma once
+
+#include "model/kind.h"
+#include "model/status.h"
+
+struct zone {
+	const char *name;
+	bool available;
+};
+
+struct region {
+	struct meta meta; /* first, as in every noun */
+	struct {
+		const char *provider;    /* "sim", "libvirt" */
+		const char *options;     /* JSON, the driver's own; or NULL */
+		const char *credentials; /* JSON, secret; or NULL */
+		struct items organization_ids; /* who may see it; none: all */
+		int64_t sync_seconds;     /* how often the catalogue is read */
+		int64_t calls_at_once;    /* at most, to the provider */
+		int64_t calls_per_second; /* 0: as the driver says */
+		bool paused; /* nothing is called until it is not */
+	} spec;
+	struct {
+		int state; /* enum backed_state */
+		struct reason reason;
+		int64_t synced_at;           /* the catalogue, whole */
+		int64_t observed_generation; /* what it was opened with */
+		struct items capabilities;   /* of const char * */
+		struct items zones;          /* of struct zone */
+		int64_t flavors, images;     /* how many it offers */
+		struct items notes; /* of const char *: what was skipped */
+	} status;
+};
+
+extern const struct kind region_kind;
+
+/* What the region's driver was found to be able to do: "stop", "resize". */
+bool region_can(const struct region *r, const char *capability);

@@ -1,0 +1,88 @@
+/*
+ * server - the machine behind an instance, as operators see it.
+ *
+ * Its document is the intent: it is durable, with everything that a launch is
+ * asked for, before the provider is called.  Each of its tries asks for one
+ * offering (flavor, zone, market), and the token that the provider is given
+ * follows from the server's id and the try, so that a call that is repeated,
+ * even by another process, is known to be the same.
+ *
+ * An instance has one server.  One that is replaced gets its next only when the
+ * one before is known to be gone: the id follows from the instance's uid and
+ * the number of the server, so that there cannot be two.
+ */
+#pragma once
+
+#include "model/instance.h"
+
+enum server_phase {
+	SERVER_INTENDED = 1, /* a launch may have been asked for */
+	SERVER_LAUNCHED,     /* the provider gave an id */
+	SERVER_LEAVING,      /* to be terminated */
+	SERVER_GONE,         /* and seen to be */
+};
+
+struct server_volume {
+	const char *volume_id, *device;
+};
+
+struct server {
+	struct meta meta; /* first, as in every noun; the instance's name */
+	const char *instance_id, *instance_uid;
+	const char *region_id, *network_id;
+	int64_t number; /* 1 for the first of this uid */
+
+	/* What the provider was last told to make of it. */
+	struct {
+		const char *flavor_id, *image_id, *zone;
+		int market;
+		int64_t root_disk_gib;
+		const char *root_disk_class;
+		struct items security_group_ids;
+		bool public_ip;
+		struct items sources;
+		const char *tags_digest; /* of the instance's tags */
+	} asked;
+
+	struct {
+		int64_t number;   /* 1 for the first */
+		int64_t offering; /* which of instance_offering() */
+		const char *token;
+		int64_t refused; /* tries that the provider failed to boot */
+	} attempt;
+
+	struct {
+		int phase; /* enum server_phase */
+		int state; /* enum instance_state, as the provider says */
+		const char *native_state, *provider_id;
+		const char *zone;
+		const char *private_ip, *private_ip6, *public_ip, *mac;
+		struct items volumes; /* of struct server_volume */
+		struct reason reason;
+		int64_t answered_at; /* when the launch was */
+		int64_t leaving_at;  /* when it was given up */
+		int64_t observed_at;
+		int64_t deadline;
+	} status;
+};
+
+extern const struct kind server_kind;
+extern const char *const server_phase_names[];
+
+void server_id(const char *instance_uid, int64_t number, char out[37]);
+
+/* The token of its try. */
+void server_token(const struct server *s, char out[37]);
+
+/* The first try of server NUMBER of instance I, whose flavor is F: filled in,
+ * but for what all nouns have in common.  What it points to is I's or in A. */
+void server_begin(const struct instance *i, const struct flavor *f,
+		  int64_t number, struct arena *a, struct server *ret);
+
+/* The next try, with that offering and its flavor. */
+void server_try(struct server *s, const struct instance *i, size_t offering,
+		const struct flavor *f, struct arena *a);
+
+/* What a machine is found again by; callers cannot set or strip them. */
+#define TAG_SERVER       "muster/server"
+#define TAG_INSTALLATION "muster/installation"
