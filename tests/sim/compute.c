@@ -125,10 +125,10 @@ static void put_instance(struct world *w, struct instance *i,
 void compute_run(struct world *w, const struct compute *c, const char *network,
 		 char instance[40], char server[40])
 {
+	char uid[40], name[40];
 	struct instance i = {.meta = {.id = instance, .name = name}};
 	const struct network *n;
 	struct record r, flavor;
-	char uid[40], name[40];
 
 	CHECK(store_get(w->store, 0, &network_kind, network, &r));
 	CHECK(store_get(w->store, 0, &flavor_kind, c->flavor, &flavor));
