@@ -140,7 +140,7 @@ class World:
         if not got:
             raise AssertionError(f"not ready: {self.get(noun, id)}")
 
-    def body(self, name, flavor="sim.small", image="debian-12", network=None,
+    def body(self, name, flavor="small", image="debian-12", network=None,
              **spec):
         return {"name": name, "networkId": network or self.network,
                 "spec": {"flavorId": self.flavors[flavor],

@@ -90,7 +90,7 @@ class Worker:
         self.serial += 1
         name = f"w{self.n}-{self.serial}"
         body = self.world.body(
-            name, self.random.choice(("sim.small", "sim.medium")),
+            name, self.random.choice(("small", "medium")),
             power=self.random.choice(("on", "on", "on", "off")))
         reply = self.ask("POST", "/v1/instances", body, **{
             "Idempotency-Key": str(uuid.UUID(
@@ -117,7 +117,7 @@ class Worker:
     def resize(self):
         self.change("PATCH", f"/v1/instances/{self.pick()}?allow=rebuild", {
             "spec": {"flavorId": self.world.flavors[self.random.choice(
-                ("sim.small", "sim.medium", "sim.large"))]}})
+                ("small", "medium", "large"))]}})
 
     def rebuild(self):
         self.change("PATCH", f"/v1/instances/{self.pick()}?allow=rebuild", {
