@@ -269,7 +269,8 @@ static int start(struct daemon *d, struct err *err)
 	if (open_store(d, err) < 0)
 		return -1;
 	secrets_forget_environment();
-	if (first_start(d->store, d->loop, d->conf->data, err) < 0)
+	if (first_start(d->store, d->loop, d->conf->data, d->conf->rehearse,
+			err) < 0)
 		return -1;
 	start_oidc(d);
 	if (start_server(d, err) < 0)
@@ -330,7 +331,7 @@ int serve(const struct config *conf, struct err *err)
 		 (unsigned long long)store_revision(d.store), conf->data);
 	log_info("ready", "listening on %s://%s", scheme,
 		 server_address(d.server));
-	first_steps(conf->data, scheme, server_address(d.server));
+	first_steps(conf, scheme, server_address(d.server));
 	notify("READY=1");
 	loop_run(d.loop);
 	finish(&d);

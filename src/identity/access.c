@@ -626,6 +626,19 @@ bool access_may_anywhere(const struct principal *p, int noun, enum verb verb)
 	return false;
 }
 
+bool access_in(const struct principal *p, const char *organization)
+{
+	if (p->as && !access_in(p->as, organization))
+		return false;
+	if (p->scope.organization && !same(p->scope.organization, organization))
+		return false;
+	for (size_t i = 0; i < p->n; i++)
+		if (!p->grants[i].organization ||
+		    same(p->grants[i].organization, organization))
+			return true;
+	return false;
+}
+
 bool access_holds(const struct principal *p, const struct rights *r,
 		  struct owner o)
 {

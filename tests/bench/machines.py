@@ -1,0 +1,5 @@
+"""Instances on a simulated cloud: placeholder."""
+
+
+def run(bench):
+    """Nothing yet."""
