@@ -4,6 +4,7 @@
 
 #include "api/audit.h"
 #include "api/identities.h"
+#include "api/protect.h"
 #include "api/quotas.h"
 #include "api/regional.h"
 #include "model/event.h"
@@ -84,8 +85,9 @@ const struct route routes[] = {
 const struct noun nouns[] = {
 	{.kind = &organization_kind,
 	 .cascades = true,
-	 .update = organization_update},
-	{.kind = &project_kind, .cascades = true},
+	 .update = organization_update,
+	 .remove = protect_container},
+	{.kind = &project_kind, .cascades = true, .remove = protect_container},
 	{.kind = &user_kind, .update = user_update},
 	{.kind = &serviceaccount_kind},
 	{.kind = &role_kind,
@@ -107,13 +109,20 @@ const struct noun nouns[] = {
 	{.kind = &region_kind},
 	{.kind = &flavor_kind},
 	{.kind = &image_kind, .create = image_create, .permits = true},
-	{.kind = &network_kind, .create = network_create, .permits = true},
+	{.kind = &network_kind,
+	 .cascades = true,
+	 .create = network_create,
+	 .permits = true,
+	 .remove = protect_container},
 	{.kind = &securitygroup_kind,
 	 .create = securitygroup_create,
 	 .permits = true},
 	{.kind = &sshca_kind, .create = sshca_create, .permits = true},
 	{.kind = &volume_kind, .create = volume_create, .permits = true},
-	{.kind = &instance_kind, .create = instance_create, .permits = true},
+	{.kind = &instance_kind,
+	 .cascades = true,
+	 .create = instance_create,
+	 .permits = true},
 	{.kind = &server_kind},
 	{.kind = &event_kind},
 };
