@@ -89,6 +89,10 @@ static bool takes_word(const struct call *c, const char *word)
 	for (const char *const *w = c->route->query; *w; w++)
 		if (strcmp(*w, word) == 0)
 			return true;
+	if (c->route->need == NEED_UPDATE && c->noun->words)
+		for (const char *const *w = c->noun->words; *w; w++)
+			if (strcmp(*w, word) == 0)
+				return true;
 	return c->route->flags & ROUTE_FILTERS && c->noun &&
 	       filter_field(c->noun->kind, word, &path);
 }
@@ -195,7 +199,7 @@ static int check_body(struct call *c, struct err *err)
 	if (!want && c->x->body_len)
 		return err_set(err, ERR_INVALID, "%s takes no body",
 			       c->x->method);
-	if (!want)
+	if (!want || (!c->x->body_len && c->route->flags & ROUTE_BARE))
 		return 0;
 	type = exchange_header(c->x, "Content-Type");
 	coding = exchange_header(c->x, "Content-Encoding");

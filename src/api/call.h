@@ -59,6 +59,8 @@ struct call {
 	bool replayed, accepted; /* done before; begun, and not done yet */
 	const char *secret;      /* shown with the answer, and never again */
 	const char *planned;     /* what is answered instead: the plan's body */
+	const char *plan_json;   /* the noun's own plan, for that */
+	const struct noun *made; /* something of another noun, not this one */
 
 	struct wait *wait; /* a long poll under way */
 };
@@ -77,6 +79,10 @@ int call_renew(struct call *c, struct err *err) MUST_CHECK;
 /* Run FN, a change, and answer with the call's object as it then is. */
 void call_change(struct call *c,
 		 int (*fn)(struct tx *tx, void *ctx, struct err *err));
+
+/* Answer with the plan to do ACTION, instead: the change is to be taken back,
+ * so this returns -1.  It went through every check. */
+int call_plan(struct call *c, const char *action, const void *object);
 
 /* Who did ACTION to object ID, for the audit trail. */
 void call_audit(struct call *c, struct tx *tx, const char *action,

@@ -29,7 +29,8 @@ static const char problem[] =
 	"\"violations\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"pointer\",\"message\"],\"properties\":{"
 	"\"pointer\":{\"type\":\"string\"},"
-	"\"message\":{\"type\":\"string\"}}}}}}";
+	"\"message\":{\"type\":\"string\"}}}},"
+	"\"plan\":{\"type\":\"object\",\"required\":[\"action\",\"kind\"]}}}";
 
 /* What each query word is. */
 static const struct {
@@ -49,6 +50,12 @@ static const struct {
 	 "How long to wait at most; a minute when it is not said."},
 	{"plan", "{\"type\":\"boolean\"}",
 	 "Say what would happen, and change nothing."},
+	{"allow", "{\"type\":\"string\",\"enum\":[\"restart\",\"rebuild\"]}",
+	 "What may be done to a machine for it: be restarted, or be rebuilt "
+	 "or replaced, which loses what is on it; 409 with the plan "
+	 "otherwise."},
+	{"length", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1048576}",
+	 "About how many bytes of its end; 64 KiB when it is not said."},
 	{"who", "{\"type\":\"string\"}",
 	 "Only what this caller did, or another for them: an id or a name."},
 	{"kind", "{\"type\":\"string\"}", "Only of this kind of object."},
@@ -82,6 +89,15 @@ static void add_parameter(struct buf *out, const char *in, const char *name,
 	buf_addc(out, '}');
 }
 
+static void add_words(struct buf *out, const char *const *list)
+{
+	for (const char *const *q = list; *q; q++)
+		for (size_t i = 0; i < COUNT_OF(words); i++)
+			if (strcmp(words[i].name, *q) == 0)
+				add_parameter(out, "query", *q, words[i].schema,
+					      words[i].doc);
+}
+
 static void add_query(struct buf *out, const struct route *r,
 		      const struct kind *k)
 {
@@ -89,11 +105,9 @@ static void add_query(struct buf *out, const struct route *r,
 	struct field_walk w;
 	const struct field *f;
 
-	for (const char *const *q = r->query; *q; q++)
-		for (size_t i = 0; i < COUNT_OF(words); i++)
-			if (strcmp(words[i].name, *q) == 0)
-				add_parameter(out, "query", *q, words[i].schema,
-					      words[i].doc);
+	add_words(out, r->query);
+	if (k && r->need == NEED_UPDATE && noun_find(k->plural)->words)
+		add_words(out, noun_find(k->plural)->words);
 	if (!(r->flags & ROUTE_FILTERS) || !k)
 		return;
 	assert(k);
@@ -148,6 +162,19 @@ static void add_headers(struct buf *out, const struct route *r)
 	if (r->flags & ROUTE_FILTERS)
 		add_parameter(out, "header", "Last-Event-ID", text,
 			      "For a watch: go on after this revision.");
+}
+
+/* What a verb takes is described where it stands. */
+static void add_verb_request(struct buf *out, const struct route *r)
+{
+	if (!r->shape || !r->shape->body)
+		return;
+	buf_addf(out,
+		 ",\"requestBody\":{\"required\":%s,\"content\":{\"%s\":{"
+		 "\"schema\":",
+		 r->flags & ROUTE_BARE ? "false" : "true", r->consumes[0]);
+	schema_write(r->shape->body, SCHEMA_CREATE, out);
+	buf_adds(out, "}}}");
 }
 
 static void add_request(struct buf *out, const struct route *r,
@@ -348,11 +375,48 @@ static void add_noun_answers(struct buf *out, const struct route *r,
 	}
 }
 
+static bool takes(const struct route *r, const char *word)
+{
+	for (const char *const *q = r->query; *q; q++)
+		if (strcmp(*q, word) == 0)
+			return true;
+	return false;
+}
+
+static void add_verb_answers(struct buf *out, const struct route *r)
+{
+	const struct shape *shape = r->shape;
+	bool made = strcmp(shape->status, "201") == 0;
+	struct buf own = BUF_INIT((size_t)64 << 10);
+
+	add_answer(out, shape->status, "The answer.",
+		   shape->answer ? ""
+		   : made        ? ",\"headers\":{\"ETag\":" SURE_HEADER
+			    ",\"Location\":" SURE_HEADER
+			    ",\"Idempotency-Replayed\":" TEXT_HEADER "}"
+			  : ",\"headers\":{\"ETag\":" SURE_HEADER
+			    ",\"Idempotency-Replayed\":" TEXT_HEADER "}");
+	if (shape->answer) {
+		schema_write(shape->answer, SCHEMA_READ, &own);
+		add_content(out, "application/json", buf_str(&own), "");
+		buf_adds(out, "},");
+	} else {
+		add_schema(out, shape->title, "", "");
+	}
+	buf_release(&own);
+	if (!takes(r, "plan"))
+		return;
+	add_answer(out, "200", "The plan.", "");
+	add_schema(out, "Plan", "", "");
+}
+
 static void add_answers(struct buf *out, const struct route *r,
 			const struct kind *k)
 {
 	buf_adds(out, ",\"responses\":{");
-	if (k)
+	if (r->shape)
+		add_verb_answers(out, r);
+	else if (k)
 		add_noun_answers(out, r, k);
 	else
 		add_plain(out, r);
@@ -447,6 +511,7 @@ static void add_operation(struct buf *out, const struct route *r,
 	add_headers(out, r);
 	buf_addc(out, ']');
 	add_request(out, r, k);
+	add_verb_request(out, r);
 	add_answers(out, r, k);
 	buf_addc(out, '}');
 }
@@ -543,8 +608,10 @@ void openapi_write(const char *version, struct buf *out)
 		 "\"additionalProperties\":false,\"properties\":{\"plan\":"
 		 "{\"type\":\"object\",\"required\":[\"action\",\"kind\"],"
 		 "\"properties\":{\"action\":{\"type\":\"string\",\"enum\":"
-		 "[\"create\",\"update\",\"delete\",\"none\"]},\"kind\":{"
-		 "\"type\":\"string\"}}},\"object\":{\"type\":\"object\"}}"
+		 "[\"create\",\"update\",\"delete\",\"none\",\"reboot\","
+		 "\"hardReboot\",\"resize\",\"rebuild\",\"replace\","
+		 "\"snapshot\"]},\"kind\":{\"type\":\"string\"}}},\"object\":{"
+		 "\"type\":\"object\"}}"
 		 "}");
 	buf_adds(out, audit_entry);
 	buf_adds(out, principal);

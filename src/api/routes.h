@@ -1,33 +1,23 @@
-/*
- * routes - the table of what the API answers to, and the nouns in it.
- *
- * A new noun is a row in nouns[] and its own rules; the routes, their schemas
- * and their documentation follow from the tables.
- */
+/* routes - the table of what the API answers to. */
 #pragma once
 
 #include "api/call.h"
+#include "api/noun.h"
 
-/* A kind and what is special about it in the API. */
-struct noun {
-	const struct kind *kind;
-
-	/* Called in the transaction before OBJECT is written: what the table
-	 * of fields cannot say.  Any may be NULL.  OLD is as it was. */
-	int (*create)(struct call *c, struct tx *tx, void *object,
-		      struct err *err);
-	bool cascades; /* what is its is deleted with it: see cascade.h */
-	bool permits;  /* create() asks for the permission itself */
-	int (*update)(struct call *c, struct tx *tx, const void *old,
-		      void *object, struct err *err);
-	int (*remove)(struct call *c, struct tx *tx, const void *old,
-		      struct err *err);
+/* What a verb takes and gives: see verb.h. */
+struct shape {
+	const struct field *body;   /* NULL: it takes none */
+	size_t size;                /* of the body's struct */
+	const char *status;         /* what it answers with: "202", */
+	const char *title;          /* and that schema; */
+	const struct field *answer; /* this one, when it is its own */
 };
 
 enum {
 	ROUTE_FILTERS = 1 << 0, /* a list, filtered by fields, or a watch */
 	ROUTE_PROBE = 1 << 1,
 	ROUTE_LINES = 1 << 2, /* may be answered with lines of JSON */
+	ROUTE_BARE = 1 << 3,  /* a body may be left out */
 };
 
 /* What a caller needs.  A row without one does not compile: see ROUTE(). */
@@ -62,6 +52,7 @@ struct route {
 	const char *summary;
 	void (*handle)(struct call *c);
 	unsigned flags;
+	const struct shape *shape; /* of a verb */
 };
 
 #define ROUTE(method, path, what, query, consumes, summary, handle, flags)     \
@@ -71,9 +62,16 @@ struct route {
 			query, consumes, summary, handle, flags                \
 	}
 
+/* A verb's row. */
+#define VERB(method, path, what, query, consumes, summary, handle, flags,      \
+	     shape)                                                            \
+	{                                                                      \
+		method, path,                                                  \
+			(enum need)(sizeof(char[(what) ? 1 : -1]) * (what)),   \
+			query, consumes, summary, handle, flags, shape         \
+	}
+
 extern const struct route routes[];
-extern const struct noun nouns[];
-extern const size_t n_nouns;
 
 /* The route of METHOD and URI; fills the call's noun and id.  ERR_NOT_FOUND, or
  * ERR_METHOD with the methods that would do in ALLOW. */
@@ -82,9 +80,6 @@ int route_find(struct call *c, const char *method, struct buf *allow,
 
 /* What a caller must be permitted for R, whose need is a verb's. */
 enum verb route_verb(const struct route *r);
-
-/* By "projects"; NULL when there is none. */
-const struct noun *noun_find(const char *plural);
 
 /* Objects of K take R: what is read-only is only read. */
 bool route_has(const struct route *r, const struct kind *k);
