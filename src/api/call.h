@@ -52,7 +52,10 @@ struct call {
 
 	/* A change under way. */
 	struct txn txn;
-	void *object; /* as asked for, then as written */
+	void *object;   /* as asked for, then as written */
+	const char *of; /* what a verb makes the object of */
+	int (*make)(struct call *c, struct tx *tx, void *object,
+		    struct err *err); /* in place of the noun's create() */
 	const char *key, *digest;
 	char new_id[37];
 	uint64_t revision;       /* what the answer shows */
@@ -60,7 +63,6 @@ struct call {
 	const char *secret;      /* shown with the answer, and never again */
 	const char *planned;     /* what is answered instead: the plan's body */
 	const char *plan_json;   /* the noun's own plan, for that */
-	const struct noun *made; /* something of another noun, not this one */
 
 	struct wait *wait; /* a long poll under way */
 };
@@ -79,10 +81,6 @@ int call_renew(struct call *c, struct err *err) MUST_CHECK;
 /* Run FN, a change, and answer with the call's object as it then is. */
 void call_change(struct call *c,
 		 int (*fn)(struct tx *tx, void *ctx, struct err *err));
-
-/* Answer with the plan to do ACTION, instead: the change is to be taken back,
- * so this returns -1.  It went through every check. */
-int call_plan(struct call *c, const char *action, const void *object);
 
 /* Who did ACTION to object ID, for the audit trail. */
 void call_audit(struct call *c, struct tx *tx, const char *action,

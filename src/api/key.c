@@ -58,11 +58,9 @@ int key_replay(struct call *c, struct tx *tx, bool *ret_found, struct err *err)
 			       "request");
 	/* Another token of the same caller, or it acting for somebody, may not
 	 * be permitted what it was. */
-	if (!permit_sees(c, r.kind, r.object) &&
+	if (!permit_sees(c, c->noun->kind, r.object) &&
 	    permit_create(c, r.object, err) < 0)
 		return -1;
-	if (r.kind != c->noun->kind)
-		c->made = noun_find(r.kind->plural);
 	c->replayed = true;
 	c->revision = r.revision;
 	memcpy(c->new_id, r.id, sizeof(c->new_id) - 1);

@@ -5,6 +5,7 @@
 #include "api/key.h"
 #include "api/permit.h"
 #include "api/routes.h"
+#include "api/verb.h"
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "model/deletion.h"
@@ -95,6 +96,7 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	struct call *c = ctx;
 	const struct kind *k = c->noun->kind;
 	struct meta *meta = c->object;
+	int (*make)(struct call *, struct tx *, void *, struct err *);
 	bool found;
 
 	c->planned = NULL;
@@ -106,12 +108,13 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 		return 0;
 	if (!c->noun->permits && permit_create(c, c->object, err) < 0)
 		return -1;
+	make = c->make ? c->make : c->noun->create;
 	meta->id = c->new_id;
 	tx_new_id(tx, c->new_id);
 	meta->generation = 1;
 	meta->created_at = meta->updated_at = tx_time(tx);
 	meta->created_by = meta->updated_by = c->who->name;
-	if ((c->noun->create && c->noun->create(c, tx, c->object, err) < 0) ||
+	if ((make && make(c, tx, c->object, err) < 0) ||
 	    tx_put(tx, k, c->object, err) < 0 ||
 	    (c->noun->written && c->noun->written(c, tx, c->object, err) < 0))
 		return -1;
@@ -153,11 +156,6 @@ static void change_done(struct txn *t, const struct err *err)
 	}
 	if (t->revision)
 		c->revision = t->revision;
-	if (c->made) {
-		c->noun = c->made;
-		c->id = NULL;
-		status = 201;
-	}
 	if (!c->id)
 		c->id = c->new_id;
 	if (store_get(c->api->conf.store, c->revision, c->noun->kind, c->id,
@@ -193,6 +191,24 @@ void handle_create(struct call *c)
 		call_fail(c, &err);
 	else
 		call_change(c, create);
+}
+
+void call_create(struct call *c, const struct kind *k,
+		 int (*make)(struct call *c, struct tx *tx, void *object,
+			     struct err *err))
+{
+	struct err err = {0};
+
+	if (key_read(c, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	c->of = c->id;
+	c->id = NULL;
+	c->noun = noun_find(k->plural);
+	c->make = make;
+	c->object = arena_alloc(c->x->arena, k->size);
+	call_change(c, create);
 }
 
 /* What a PATCH leads to: the object as it is, with the patch merged in. */

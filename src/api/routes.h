@@ -4,20 +4,11 @@
 #include "api/call.h"
 #include "api/noun.h"
 
-/* What a verb takes and gives: see verb.h. */
-struct shape {
-	const struct field *body;   /* NULL: it takes none */
-	size_t size;                /* of the body's struct */
-	const char *status;         /* what it answers with: "202", */
-	const char *title;          /* and that schema; */
-	const struct field *answer; /* this one, when it is its own */
-};
-
 enum {
 	ROUTE_FILTERS = 1 << 0, /* a list, filtered by fields, or a watch */
 	ROUTE_PROBE = 1 << 1,
 	ROUTE_LINES = 1 << 2, /* may be answered with lines of JSON */
-	ROUTE_BARE = 1 << 3,  /* a body may be left out */
+	ROUTE_BODY_OPTIONAL = 1 << 3,
 };
 
 /* What a caller needs.  A row without one does not compile: see ROUTE(). */
@@ -52,23 +43,16 @@ struct route {
 	const char *summary;
 	void (*handle)(struct call *c);
 	unsigned flags;
-	const struct shape *shape; /* of a verb */
+	const struct field *takes;   /* its body, when that is not the noun's */
+	const struct kind *gives;    /* the object in its answer, likewise */
+	const struct field *answers; /* or what else it answers with */
 };
 
-#define ROUTE(method, path, what, query, consumes, summary, handle, flags)     \
+#define ROUTE(method, path, what, query, consumes, summary, handle, ...)       \
 	{                                                                      \
 		method, path,                                                  \
 			(enum need)(sizeof(char[(what) ? 1 : -1]) * (what)),   \
-			query, consumes, summary, handle, flags                \
-	}
-
-/* A verb's row. */
-#define VERB(method, path, what, query, consumes, summary, handle, flags,      \
-	     shape)                                                            \
-	{                                                                      \
-		method, path,                                                  \
-			(enum need)(sizeof(char[(what) ? 1 : -1]) * (what)),   \
-			query, consumes, summary, handle, flags, shape         \
+			query, consumes, summary, handle, __VA_ARGS__          \
 	}
 
 extern const struct route routes[];

@@ -7,27 +7,12 @@
 #include "api/routes.h"
 #include "store/tx.h"
 
-static int read_body(struct call *c, struct err *err)
-{
-	const struct shape *shape = c->route->shape;
-	struct arena *a = c->x->arena;
-	struct violations v;
-
-	if (!shape || !shape->body)
-		return 0;
-	c->object = arena_alloc(a, shape->size);
-	violations_init(&v, a);
-	field_decode(shape->body, c->body ? c->body : node_new_object(a),
-		     FIELD_CREATE, c->object, &v);
-	return v.n ? violations_err(&v, err) : 0;
-}
-
 void verb_run(struct call *c,
 	      int (*fn)(struct tx *tx, void *ctx, struct err *err))
 {
 	struct err err = {0};
 
-	if (key_read(c, &err) < 0 || read_body(c, &err) < 0)
+	if (key_read(c, &err) < 0)
 		call_fail(c, &err);
 	else
 		call_change(c, fn);
@@ -41,9 +26,7 @@ int verb_begin(struct call *c, struct tx *tx, const void **ret, struct err *err)
 	*ret = NULL;
 	c->planned = c->plan_json = NULL;
 	c->replayed = false;
-	c->accepted =
-		c->route->shape && strcmp(c->route->shape->status, "202") == 0;
-	c->made = NULL;
+	c->accepted = true;
 	tx_set_view(tx, permit_view, c);
 	if (permit(c, route_verb(c->route), object, err) < 0)
 		return -1;
@@ -66,9 +49,7 @@ void verb_done(struct call *c, struct tx *tx)
 	const char *verb = strrchr(c->route->path, '/') + 1;
 
 	call_audit(c, tx, verb, c->id);
-	if (c->made)
-		key_remember(c, tx, c->made->kind, c->new_id);
-	else if (!c->planned)
+	if (!c->planned)
 		key_remember(c, tx, c->noun->kind, c->id);
 }
 
@@ -76,7 +57,7 @@ void verb_answer(struct call *c, const void *answer)
 {
 	struct buf b = BUF_INIT((size_t)1 << 20);
 
-	field_encode(c->route->shape->answer, answer, FIELD_PUBLIC, &b);
+	field_encode(c->route->answers, answer, FIELD_PUBLIC, &b);
 	c->planned = arena_memdup(c->x->arena, buf_str(&b), b.len);
 	buf_release(&b);
 }
