@@ -176,7 +176,7 @@ void first_steps(const struct config *conf, const char *scheme,
 			"  %s network create lan --project web --region sim"
 			" --prefix 10.0.0.0/24\n"
 			"  %s instance create web-1 --network lan"
-			" --flavor sim.small --image debian-12 --wait\n",
+			" --flavor small --image debian-12 --wait\n",
 			muster, muster);
 	else
 		fprintf(stderr, "  %s project list\n", muster);

@@ -196,6 +196,33 @@ void instance_id(const char *network_id, const char *name, char out[37])
 	uuid_v5(network_id, name, out);
 }
 
+/* What may follow a state.  A machine that is not known, or that failed, may
+ * turn out to be anything; one that is terminated never comes back: another
+ * takes its place. */
+#define TO(state) (1u << INSTANCE_##state)
+#define LEFT      (TO(TERMINATING) | TO(TERMINATED) | TO(FAILED) | TO(UNKNOWN))
+static const unsigned moves[] = {
+	[INSTANCE_PENDING] = TO(RUNNING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+	[INSTANCE_RUNNING] = TO(PENDING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+	[INSTANCE_STOPPING] = TO(PENDING) | TO(RUNNING) | TO(STOPPED) | LEFT,
+	[INSTANCE_STOPPED] = TO(PENDING) | TO(RUNNING) | LEFT,
+	[INSTANCE_TERMINATING] = TO(TERMINATED) | TO(PENDING) | TO(FAILED),
+	[INSTANCE_TERMINATED] = TO(PENDING) | TO(TERMINATING) | TO(FAILED),
+	[INSTANCE_FAILED] =
+		TO(PENDING) | TO(RUNNING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+	[INSTANCE_UNKNOWN] =
+		TO(PENDING) | TO(RUNNING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+};
+
+bool instance_may_become(int from, int to)
+{
+	if (from == to)
+		return true;
+	if (from == 0) /* the first there is */
+		return to == INSTANCE_PENDING;
+	return (moves[from] & (1u << to)) != 0;
+}
+
 bool instance_offering(const struct instance *i, size_t n,
 		       struct alternative *ret)
 {

@@ -88,11 +88,18 @@ struct instance {
 	} status;
 };
 
+/* The most that instance_offering() counts. */
+enum { OFFERINGS_MOST = 17 };
+
 extern const struct kind instance_kind;
 extern const char *const power_names[], *const ssh_key_names[];
 extern const char *const instance_state_names[];
 
 void instance_id(const char *network_id, const char *name, char out[37]);
+
+/* An instance, or a server, that is in state FROM may come to be in TO; the same
+ * again is always so. */
+bool instance_may_become(int from, int to);
 
 /* The I-th of what it may be: 0 is its spec, the alternatives follow.  False
  * when there is no such. */
