@@ -52,13 +52,17 @@ struct call {
 
 	/* A change under way. */
 	struct txn txn;
-	void *object; /* as asked for, then as written */
+	void *object;   /* as asked for, then as written */
+	const char *of; /* what a verb makes the object of */
+	int (*make)(struct call *c, struct tx *tx, void *object,
+		    struct err *err); /* in place of the noun's create() */
 	const char *key, *digest;
 	char new_id[37];
 	uint64_t revision;       /* what the answer shows */
 	bool replayed, accepted; /* done before; begun, and not done yet */
 	const char *secret;      /* shown with the answer, and never again */
 	const char *planned;     /* what is answered instead: the plan's body */
+	const char *plan_json;   /* the noun's own plan, for that */
 
 	struct wait *wait; /* a long poll under way */
 };

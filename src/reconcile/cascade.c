@@ -12,6 +12,7 @@
 #include "model/network.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/region.h"
 #include "model/server.h"
 #include "store/read.h"
 #include "store/tx.h"
@@ -27,6 +28,8 @@ static const struct {
 	{&organization_kind, "organizationId"},
 	{&project_kind, "projectId"},
 	{&network_kind, "networkId"},
+	/* Nobody has anything there by then: what is left is what it offers. */
+	{&region_kind, "regionId"},
 };
 
 /* What is its goes kind by kind, from the end of the list of kinds. */
@@ -128,10 +131,12 @@ static void write_audit(struct tx *tx, const struct dying *d, size_t n)
 		 arena_printf(tx_arena(tx),
 			      "{\"who\":{\"id\":\"muster\",\"name\":"
 			      "\"muster\"},\"action\":\"cascade\",\"kind\":"
-			      "\"%s\",\"objectId\":\"%s\","
-			      "\"organizationId\":\"%s\",\"count\":%zu,"
-			      "\"result\":\"ok\"}",
-			      k->name, d->id, organization, n));
+			      "\"%s\",\"objectId\":\"%s\"%s%s%s,"
+			      "\"count\":%zu,\"result\":\"ok\"}",
+			      k->name, d->id,
+			      organization ? ",\"organizationId\":\"" : "",
+			      organization ? organization : "",
+			      organization ? "\"" : "", n));
 }
 
 /* A machine goes with its instance, and what happened is told until the end. */
@@ -209,6 +214,12 @@ static bool prepare(struct cascade *c, struct dying *d)
 	return true;
 }
 
+/* A controller ends it.  A region's own images are the provider's to end. */
+static bool is_begun_only(const struct dying *d, const struct kind *k)
+{
+	return k->backed && roots[d->root].kind != &region_kind;
+}
+
 static int tell(struct tx *tx, const struct dying *d, const char *id,
 		struct err *err)
 {
@@ -216,9 +227,9 @@ static int tell(struct tx *tx, const struct dying *d, const char *id,
 	const struct meta *old = tx_get(tx, k, id);
 	void *new;
 
-	if (!old || (k->backed && old->deleted_at))
+	if (!old || (is_begun_only(d, k) && old->deleted_at))
 		return 0;
-	if (!k->backed)
+	if (!is_begun_only(d, k))
 		return tx_delete(tx, k, id, err);
 	new = arena_alloc(tx_arena(tx), k->size);
 	memcpy(new, old, k->size);

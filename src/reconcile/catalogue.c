@@ -320,21 +320,3 @@ int catalogue_write(struct tx *tx, const char *region_id,
 			return -1;
 	return 0;
 }
-
-int catalogue_remove(struct tx *tx, const char *region_id, size_t most,
-		     size_t *ret_n, struct err *err)
-{
-	*ret_n = 0;
-	for (size_t i = COUNT_OF(shelves); i-- > 0 && *ret_n < most;) {
-		const struct kind *k = shelves[i].kind;
-		const char **ids;
-		size_t n = tx_find(tx, k, "regionId", region_id, most - *ret_n,
-				   &ids);
-
-		for (size_t j = 0; j < n; j++)
-			if (tx_delete(tx, k, ids[j], err) < 0)
-				return -1;
-		*ret_n += n;
-	}
-	return 0;
-}

@@ -22,8 +22,3 @@ void catalogue_clean(struct catalogue *c, const char *region_id,
 /* A catalogue that is suddenly empty is not believed: ERR_PROVIDER. */
 int catalogue_write(struct tx *tx, const char *region_id,
 		    const struct catalogue *c, struct err *err) MUST_CHECK;
-
-/* Delete up to MOST of them, the region's last things; *ret_n says how many
- * there were. */
-int catalogue_remove(struct tx *tx, const char *region_id, size_t most,
-		     size_t *ret_n, struct err *err) MUST_CHECK;

@@ -9,9 +9,6 @@
 #include "reconcile/engine_priv.h"
 #include "reconcile/retry.h"
 
-/* Deleted in one transaction. */
-#define REMOVE_MOST 200
-
 struct memo {
 	bool wrote;       /* what became of the last try */
 	int64_t revision; /* the region's, with that */
@@ -226,30 +223,13 @@ static void open_site(struct work *w, struct site *site,
 	work_open(w, site, o);
 }
 
-static int remove_region(struct tx *tx, void *ctx, struct err *err)
-{
-	const char *id = ctx;
-	size_t n;
-
-	if (!tx_get(tx, &region_kind, id))
-		return 0;
-	if (catalogue_remove(tx, id, REMOVE_MOST, &n, err) < 0)
-		return -1;
-	return n ? 0 : tx_delete(tx, &region_kind, id, err);
-}
-
 static void step(struct work *w)
 {
 	const struct region *doc = work_get(w, &region_kind, work_id(w));
 	struct site *site = work_site(w, work_id(w));
 
-	if (!doc) {
+	if (!doc || doc->meta.deleted_at) {
 		site_match(site, NULL);
-		return;
-	}
-	if (doc->meta.deleted_at) {
-		work_transact(w, remove_region,
-			      arena_strdup(work_arena(w), work_id(w)));
 		return;
 	}
 	site_limit(site, doc);

@@ -3,8 +3,7 @@
  * now and then, and shows what it found.  What was known stays when it fails.
  *
  * A sync is asked for by setting the region's status.syncedAt to 0.  A region
- * that is being deleted takes its flavors and its own images with it; nothing
- * else may refer to it by then.
+ * that is being deleted is closed: a cascade takes away what it offered.
  */
 #pragma once
 
