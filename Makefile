@@ -16,7 +16,7 @@ help:
 	@echo 'make run      build, then serve on $(LISTEN) with $(DATA) as its data'
 	@echo 'make test     every test: plain, ASan+UBSan, TSan (RUNS="plain asan tsan")'
 	@echo 'make check    format, layers, limits, banned words, clang-tidy, cppcheck'
-	@echo 'make bench    the server beside its floors: one table, in four minutes'
+	@echo 'make bench    the server beside its floors, one table; PART=objects|machines'
 	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
 	@echo '              MERGE=1 minimises the corpora instead'
 	@echo 'make soak     the simulation with many seeds (SEEDS=n)'
@@ -38,7 +38,7 @@ $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
 run: build
-	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN)
+	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --rehearse
 
 test:
 	@tools/setup test
@@ -57,7 +57,7 @@ bench:
 	@ninja -C $(BUILD)-bench -j $(J) --quiet muster bench_load bench_watch \
 		bench_access bench_audit bench_http_floor bench_sqlite_floor \
 		>/dev/null
-	@tools/bench $(BUILD)-bench
+	@tools/bench $(BUILD)-bench $(PART)
 
 fuzz:
 	@tools/setup test

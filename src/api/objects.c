@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "model/deletion.h"
 
 #define KEY_MOST 255
 
@@ -118,6 +119,7 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	struct call *c = ctx;
 	const struct kind *k = c->noun->kind;
 	struct meta *meta = c->object;
+	int (*make)(struct call *, struct tx *, void *, struct err *);
 	bool found;
 
 	c->planned = NULL;
@@ -127,12 +129,13 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 		return found && c->replayed ? 0 : -1;
 	if (!c->noun->permits && permit_create(c, c->object, err) < 0)
 		return -1;
+	make = c->make ? c->make : c->noun->create;
 	meta->id = c->new_id;
 	tx_new_id(tx, c->new_id);
 	meta->generation = 1;
 	meta->created_at = meta->updated_at = tx_time(tx);
 	meta->created_by = meta->updated_by = c->who->name;
-	if ((c->noun->create && c->noun->create(c, tx, c->object, err) < 0) ||
+	if ((make && make(c, tx, c->object, err) < 0) ||
 	    tx_put(tx, k, c->object, err) < 0)
 		return -1;
 	if (c->plan)
@@ -245,6 +248,24 @@ void handle_create(struct call *c)
 		call_change(c, create);
 }
 
+void call_create(struct call *c, const struct kind *k,
+		 int (*make)(struct call *c, struct tx *tx, void *object,
+			     struct err *err))
+{
+	struct err err = {0};
+
+	if (read_key(c, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	c->of = c->id;
+	c->id = NULL;
+	c->noun = noun_find(k->plural);
+	c->make = make;
+	c->object = arena_alloc(c->x->arena, k->size);
+	call_change(c, create);
+}
+
 /* What a PATCH leads to: the object as it is, with the patch merged in. */
 static struct node *merged(struct call *c, const void *old, struct err *err)
 {
@@ -339,43 +360,58 @@ void handle_patch(struct call *c)
 	call_fail(c, &err);
 }
 
-/* What belongs to it has to go first: from now on it is being deleted, and the
- * cascade does the rest. */
+/* From now on it is being deleted: what belongs to it goes first, and what a
+ * provider has of it; see cascade.h and deletion.h. */
 static int begin_delete(struct call *c, struct tx *tx, const struct meta *old,
 			struct err *err)
 {
-	struct meta *dying = arena_alloc(c->x->arena, c->noun->kind->size);
+	const struct kind *k = c->noun->kind;
+	struct meta *dying = arena_alloc(c->x->arena, k->size);
 
 	c->accepted = true;
 	c->revision = (uint64_t)old->revision;
-	if (old->deleted_at)
+	memcpy(dying, old, k->size);
+	deletion_begin(k, dying, tx_time(tx), c->who->name);
+	tx_event(tx, k, old->id, "deleting", "%s asked for it to be deleted%s",
+		 c->who->name,
+		 c->noun->cascades ? ", with all that is its" : "");
+	return tx_put(tx, k, dying, err);
+}
+
+static int delete_or_begin(struct call *c, struct tx *tx,
+			   const struct meta *old, struct err *err)
+{
+	const struct kind *k = c->noun->kind;
+
+	if (!k->backed && tx_delete(tx, k, c->id, err) == 0)
 		return 0;
-	memcpy(dying, old, c->noun->kind->size);
-	dying->deleted_at = dying->updated_at = tx_time(tx);
-	dying->updated_by = c->who->name;
-	tx_event(tx, c->noun->kind, old->id, "deleting",
-		 "%s asked for it to be deleted, with all that is its",
-		 c->who->name);
-	return tx_put(tx, c->noun->kind, dying, err);
+	if (!c->noun->cascades &&
+	    (!k->backed || tx_check_unused(tx, k, c->id, err) < 0))
+		return -1;
+	return begin_delete(c, tx, old, err);
 }
 
 static int remove_object(struct tx *tx, void *ctx, struct err *err)
 {
 	struct call *c = ctx;
-	const struct kind *k = c->noun->kind;
-	const struct meta *old = tx_get(tx, k, c->id);
+	const struct meta *old = tx_get(tx, c->noun->kind, c->id);
 
 	c->planned = NULL;
 	c->accepted = false;
 	tx_set_view(tx, permit_view, c);
 	if (permit(c, VERB_DELETE, old, err) < 0 ||
-	    call_check_match(c, (uint64_t)old->revision, err) < 0 ||
-	    (c->noun->remove && c->noun->remove(c, tx, old, err) < 0))
+	    call_check_match(c, (uint64_t)old->revision, err) < 0)
+		return -1;
+	if (old->deleted_at && !c->plan) {
+		c->accepted = true;
+		c->revision = (uint64_t)old->revision;
+		return 0;
+	}
+	if (c->noun->remove && c->noun->remove(c, tx, old, err) < 0)
 		return -1;
 	if (c->plan)
 		give_plan(c, "delete", old);
-	if (tx_delete(tx, k, c->id, err) < 0 &&
-	    (!c->noun->cascades || begin_delete(c, tx, old, err) < 0)) {
+	if (delete_or_begin(c, tx, old, err) < 0) {
 		c->planned = NULL;
 		return -1;
 	}

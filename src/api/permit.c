@@ -2,13 +2,68 @@
 
 #include "api/routes.h"
 #include "model/event.h"
+#include "model/flavor.h"
+#include "model/image.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/region.h"
 
 static bool may(const struct call *c, const struct kind *k, enum verb verb,
 		struct owner o)
 {
 	return access_may(c->who, (int)kind_index(k), verb, o);
+}
+
+static bool reaches(const struct call *c, const struct region *r)
+{
+	const char *const *ids = r->spec.organization_ids.at;
+
+	for (size_t i = 0; i < r->spec.organization_ids.n; i++)
+		if (access_in(c->who, (struct owner){ids[i], NULL}))
+			return true;
+	return !r->spec.organization_ids.n;
+}
+
+/* What a region offers is seen by whom the region is for. */
+static bool reaches_id(const struct call *c, const char *region)
+{
+	struct record r;
+
+	return store_get(c->api->conf.store, 0, &region_kind, region, &r) &&
+	       reaches(c, r.object);
+}
+
+/* The caller may read OBJECT, which is open and has no owner. */
+static bool sees_open(const struct call *c, const struct kind *k,
+		      const void *object)
+{
+	if (!access_may_anywhere(c->who, (int)kind_index(k), VERB_READ))
+		return false;
+	if (k == &region_kind)
+		return reaches(c, object);
+	if (k == &flavor_kind)
+		return reaches_id(c,
+				  ((const struct flavor *)object)->region_id);
+	if (k == &image_kind)
+		return reaches_id(c, ((const struct image *)object)->region_id);
+	return true;
+}
+
+/* An event is seen by whoever sees what it happened to, while that is there;
+ * then by whoever may read what was its owner's. */
+static bool sees_event(const struct call *c, const struct happening *h,
+		       struct owner o)
+{
+	const struct kind *k = kind_find(h->object_kind);
+	struct record r;
+
+	if (!k)
+		return false;
+	if (!k->open || o.organization || o.project)
+		return may(c, k, VERB_READ, o);
+	return store_get(c->api->conf.store, 0, k, h->object_id, &r)
+		       ? sees_open(c, k, r.object)
+		       : may(c, k, VERB_READ, o);
 }
 
 bool permit_sees(const struct call *c, const struct kind *k, const void *object)
@@ -18,20 +73,25 @@ bool permit_sees(const struct call *c, const struct kind *k, const void *object)
 	if (!object)
 		return false;
 	o = kind_owner(k, object);
-	/* An event is seen by whoever sees what it happened to. */
 	if (k == &event_kind)
-		k = kind_find(((const struct happening *)object)->object_kind);
-	if (!k)
-		return false;
+		return sees_event(c, object, o);
 	if (k->open && !o.organization && !o.project)
-		return access_may_anywhere(c->who, (int)kind_index(k),
-					   VERB_READ);
+		return sees_open(c, k, object);
 	return may(c, k, VERB_READ, o);
 }
 
 bool permit_view(void *ctx, const struct kind *k, const void *object)
 {
-	return permit_sees(ctx, k, object);
+	const struct call *c = ctx;
+
+	if (permit_sees(c, k, object))
+		return true;
+	if (!object)
+		return false;
+	if (k == &region_kind)
+		return reaches(c, object);
+	return (k == &organization_kind || k == &project_kind) &&
+	       access_in(c->who, kind_owner(k, object));
 }
 
 static int forbid(const struct kind *k, enum verb verb, struct err *err)

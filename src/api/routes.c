@@ -4,16 +4,27 @@
 
 #include "api/audit.h"
 #include "api/identities.h"
+#include "api/protect.h"
 #include "api/quotas.h"
+#include "api/regional.h"
 #include "model/event.h"
+#include "model/flavor.h"
 #include "model/group.h"
+#include "model/image.h"
+#include "model/instance.h"
+#include "model/network.h"
 #include "model/organization.h"
 #include "model/project.h"
 #include "model/quota.h"
+#include "model/region.h"
 #include "model/role.h"
+#include "model/securitygroup.h"
+#include "model/server.h"
 #include "model/serviceaccount.h"
+#include "model/sshca.h"
 #include "model/token.h"
 #include "model/user.h"
+#include "model/volume.h"
 
 static const char *const none[] = {NULL};
 static const char *const list_words[] = {"limit", "after", "at", NULL};
@@ -49,6 +60,12 @@ const struct route routes[] = {
 	ROUTE("POST", "/v1/tokens/{id}/rotate", NEED_ROTATE, none, NULL,
 	      "Give a token a new secret; the old one is void at once.",
 	      handle_rotate, 0),
+	ROUTE("POST", "/v1/regions/{id}/sync", NEED_SYNC, none, NULL,
+	      "Read its flavors and images from the provider now.", handle_sync,
+	      0, NULL, &region_kind),
+	ROUTE("POST", "/v1/volumes/{id}/snapshot", NEED_SNAPSHOT, change_words,
+	      json, "Make an image of what is on it.", handle_volume_snapshot,
+	      0, volume_snapshot_fields, &image_kind),
 	ROUTE("GET", "/v1/organizations/{id}/usage", NEED_READ, none, NULL,
 	      "What it uses of each quota kind, and may use.", handle_usage, 0),
 	ROUTE("GET", "/v1/projects/{id}/usage", NEED_READ, none, NULL,
@@ -74,8 +91,9 @@ const struct route routes[] = {
 const struct noun nouns[] = {
 	{.kind = &organization_kind,
 	 .cascades = true,
-	 .update = organization_update},
-	{.kind = &project_kind, .cascades = true},
+	 .update = organization_update,
+	 .remove = protect_container},
+	{.kind = &project_kind, .cascades = true, .remove = protect_container},
 	{.kind = &user_kind, .update = user_update},
 	{.kind = &serviceaccount_kind},
 	{.kind = &role_kind,
@@ -93,7 +111,40 @@ const struct noun nouns[] = {
 	 .remove = quota_remove},
 	{.kind = &allocation_kind,
 	 .create = allocation_create,
-	 .update = allocation_update},
+	 .update = allocation_update,
+	 .remove = allocation_remove},
+	{.kind = &region_kind,
+	 .cascades = true,
+	 .create = region_create,
+	 .update = region_update,
+	 .remove = region_remove},
+	{.kind = &flavor_kind},
+	{.kind = &image_kind,
+	 .create = image_create,
+	 .permits = true,
+	 .update = image_update,
+	 .remove = image_remove},
+	{.kind = &network_kind,
+	 .cascades = true,
+	 .create = network_create,
+	 .permits = true,
+	 .update = network_update,
+	 .remove = protect_container},
+	{.kind = &securitygroup_kind,
+	 .create = securitygroup_create,
+	 .permits = true,
+	 .update = securitygroup_update},
+	{.kind = &sshca_kind, .create = sshca_create, .permits = true},
+	{.kind = &volume_kind,
+	 .create = volume_create,
+	 .permits = true,
+	 .update = volume_update,
+	 .remove = volume_remove},
+	{.kind = &instance_kind,
+	 .cascades = true,
+	 .create = instance_create,
+	 .permits = true},
+	{.kind = &server_kind},
 	{.kind = &event_kind},
 };
 
@@ -144,6 +195,11 @@ static void allow_add(struct buf *allow, const char *method)
 	buf_addf(allow, "%s%s", allow->len ? ", " : "", method);
 	if (strcmp(method, "GET") == 0)
 		buf_adds(allow, ", HEAD");
+}
+
+enum verb route_verb(const struct route *r)
+{
+	return (enum verb)(r->need - NEED_VERB);
 }
 
 bool route_has(const struct route *r, const struct kind *k)

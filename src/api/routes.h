@@ -28,6 +28,7 @@ enum {
 	ROUTE_FILTERS = 1 << 0, /* a list, filtered by fields, or a watch */
 	ROUTE_PROBE = 1 << 1,
 	ROUTE_LINES = 1 << 2, /* may be answered with lines of JSON */
+	ROUTE_BODY_OPTIONAL = 1 << 3,
 };
 
 /* What a caller needs.  A row without one does not compile: see ROUTE(). */
@@ -35,11 +36,22 @@ enum need {
 	NEED_UNSAID,
 	NEED_NOTHING, /* not even a token */
 	NEED_CALLER,  /* any token */
-	NEED_READ,    /* this and the rest: that verb, on the noun */
-	NEED_CREATE,
-	NEED_UPDATE,
-	NEED_DELETE,
-	NEED_ROTATE,
+	NEED_VERB,    /* from here on: that verb, on the noun */
+	NEED_READ = NEED_VERB + VERB_READ,
+	NEED_CREATE = NEED_VERB + VERB_CREATE,
+	NEED_UPDATE = NEED_VERB + VERB_UPDATE,
+	NEED_DELETE = NEED_VERB + VERB_DELETE,
+	NEED_ROTATE = NEED_VERB + VERB_ROTATE,
+	NEED_START = NEED_VERB + VERB_START,
+	NEED_STOP = NEED_VERB + VERB_STOP,
+	NEED_REBOOT = NEED_VERB + VERB_REBOOT,
+	NEED_REBUILD = NEED_VERB + VERB_REBUILD,
+	NEED_SNAPSHOT = NEED_VERB + VERB_SNAPSHOT,
+	NEED_CONSOLE = NEED_VERB + VERB_CONSOLE,
+	NEED_CONSOLE_OUTPUT = NEED_VERB + VERB_CONSOLE_OUTPUT,
+	NEED_SSH_CERTIFICATE = NEED_VERB + VERB_SSH_CERTIFICATE,
+	NEED_SSH_KEY = NEED_VERB + VERB_SSH_KEY,
+	NEED_SYNC = NEED_VERB + VERB_SYNC,
 };
 
 struct route {
@@ -51,13 +63,15 @@ struct route {
 	const char *summary;
 	void (*handle)(struct call *c);
 	unsigned flags;
+	const struct field *takes; /* its body, when that is not the noun's */
+	const struct kind *gives;  /* the object in its answer, likewise */
 };
 
-#define ROUTE(method, path, what, query, consumes, summary, handle, flags)     \
+#define ROUTE(method, path, what, query, consumes, summary, handle, ...)       \
 	{                                                                      \
 		method, path,                                                  \
 			(enum need)(sizeof(char[(what) ? 1 : -1]) * (what)),   \
-			query, consumes, summary, handle, flags                \
+			query, consumes, summary, handle, __VA_ARGS__          \
 	}
 
 extern const struct route routes[];
@@ -68,6 +82,9 @@ extern const size_t n_nouns;
  * ERR_METHOD with the methods that would do in ALLOW. */
 int route_find(struct call *c, const char *method, struct buf *allow,
 	       struct err *err);
+
+/* What a caller must be permitted for R, whose need is a verb's. */
+enum verb route_verb(const struct route *r);
 
 /* By "projects"; NULL when there is none. */
 const struct noun *noun_find(const char *plural);

@@ -16,6 +16,9 @@ static const struct command_option serve_options[] = {
 	{"listen", 0, 0, "ADDR:PORT",
 	 "Where to listen; 127.0.0.1:7070 when nothing says otherwise."},
 	{"config", 0, 0, "FILE", "A YAML file; flags come before it."},
+	{"rehearse", 0, 0, NULL,
+	 "When there is no region yet, make one called sim, with a simulated "
+	 "cloud in it."},
 	{"check", 'n', 0, NULL,
 	 "Read the configuration, say what is wrong with it, and exit."},
 	{0},
@@ -49,6 +52,8 @@ static int run_serve(struct cli *c, int argc, char **argv)
 		conf.data = args_value(&args, "data");
 	if (args_value(&args, "listen"))
 		conf.listen = args_value(&args, "listen");
+	if (args_has(&args, "rehearse"))
+		conf.rehearse = true;
 	if (args_has(&args, "check")) {
 		if (serve_check(&conf, &err) < 0)
 			return fail(c, "serve", &err);
@@ -130,6 +135,7 @@ static int run_fsck(struct cli *c, int argc, char **argv)
 
 static const struct command_example serve_examples[] = {
 	{"On this machine, with everything in ./var:", "muster serve"},
+	{"To try it out, with a simulated cloud:", "muster serve --rehearse"},
 	{"With TLS and other limits, from a file:",
 	 "muster serve --config /etc/muster/muster.yaml"},
 	{0},
@@ -155,7 +161,8 @@ static const struct command_example fsck_examples[] = {
 const struct command daemon_commands[] = {
 	{.name = "serve",
 	 .summary = "Run the server",
-	 .usage = "[--data DIR] [--listen ADDR:PORT] [--config FILE]",
+	 .usage = "[--data DIR] [--listen ADDR:PORT] [--config FILE]"
+		  " [--rehearse]",
 	 .help = "Runs the server until SIGTERM or SIGINT; what was accepted "
 		 "is finished first.  SIGHUP reads the TLS certificate again.\n"
 		 "\n"

@@ -9,24 +9,59 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/config.h"
 #include "identity/bootstrap.h"
 #include "identity/token.h"
 #include "loop/loop.h"
+#include "model/region.h"
 #include "store/read.h"
+#include "store/tx.h"
+
+/* What the rehearsal's cloud is told: it takes about as long as a quick one
+ * does, so that there is something to see. */
+#define REHEARSAL                                                              \
+	"{\"launchMs\":1500,\"startMs\":800,\"stopMs\":800,"                   \
+	"\"terminateMs\":800}"
 
 struct making {
 	struct txn txn;
 	struct loop *loop;
 	char token[TOKEN_LEN + 1];
+	bool region;
 	bool done, waiting;
 	struct err err;
 };
+
+static int put_region(struct tx *tx, struct err *err)
+{
+	struct region region = {
+		.meta = {.name = "sim",
+			 .description = "A simulated cloud, to rehearse with.",
+			 .generation = 1,
+			 .created_by = "muster",
+			 .updated_by = "muster",
+			 .created_at = tx_time(tx),
+			 .updated_at = tx_time(tx)},
+		.spec = {.provider = "sim",
+			 .options = REHEARSAL,
+			 .sync_seconds = 300,
+			 .calls_at_once = 16},
+		.status = {.state = BACKED_PENDING},
+	};
+	char id[37];
+
+	tx_new_id(tx, id);
+	region.meta.id = id;
+	return tx_put(tx, &region_kind, &region, err);
+}
 
 static int make(struct tx *tx, void *ctx, struct err *err)
 {
 	struct making *m = ctx;
 
-	return bootstrap(tx, m->token[0] ? m->token : NULL, err);
+	if (bootstrap(tx, m->token[0] ? m->token : NULL, err) < 0)
+		return -1;
+	return m->region ? put_region(tx, err) : 0;
 }
 
 static void made(struct txn *t, const struct err *err)
@@ -80,12 +115,21 @@ static bool has_token(const struct store *s)
 	return false;
 }
 
+static bool has_region(const struct store *s)
+{
+	struct scan scan = store_scan(s, 0, &region_kind, NULL);
+	struct record r;
+	size_t effort = 0;
+
+	return scan_next(&scan, &r, &effort);
+}
+
 /* The file comes first: a crash in between leaves a token that is not known,
  * and the next start makes another. */
 int first_start(struct store *s, struct loop *l, const char *data,
-		struct err *err)
+		bool rehearse, struct err *err)
 {
-	struct making m = {.loop = l};
+	struct making m = {.loop = l, .region = rehearse && !has_region(s)};
 	bool first = !has_token(s);
 	char path[4096];
 
@@ -106,13 +150,16 @@ int first_start(struct store *s, struct loop *l, const char *data,
 		*err = m.err;
 		return err_wrap(err, "the administrator's token");
 	}
+	if (m.region)
+		log_info("rehearse", "made the region sim: a simulated cloud");
 	if (first)
 		log_info("token", "made the platform administrator's token: %s",
 			 path);
 	return 0;
 }
 
-void first_steps(const char *data, const char *scheme, const char *address)
+void first_steps(const struct config *conf, const char *scheme,
+		 const char *address)
 {
 	const char *muster = program_invocation_name;
 
@@ -122,10 +169,19 @@ void first_steps(const char *data, const char *scheme, const char *address)
 		"\nMuster is running.  In another terminal:\n\n"
 		"  %s login --server %s://%s --token-file %s/admin.token\n"
 		"  %s organization create acme\n"
-		"  %s project create web --organization acme\n"
-		"  %s project list\n\n"
-		"The API is described at %s://%s/v1/openapi.json.  "
+		"  %s project create web --organization acme\n",
+		muster, scheme, address, conf->data, muster, muster);
+	if (conf->rehearse)
+		fprintf(stderr,
+			"  %s network create lan --project web --region sim"
+			" --prefix 10.0.0.0/24\n"
+			"  %s instance create web-1 --network lan"
+			" --flavor small --image debian-12 --wait\n",
+			muster, muster);
+	else
+		fprintf(stderr, "  %s project list\n", muster);
+	fprintf(stderr,
+		"\nThe API is described at %s://%s/v1/openapi.json.  "
 		"Stop with Ctrl-C.\n\n",
-		muster, scheme, address, data, muster, muster, muster, scheme,
-		address);
+		scheme, address);
 }

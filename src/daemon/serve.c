@@ -13,6 +13,7 @@
 #include "daemon/first.h"
 #include "daemon/notify.h"
 #include "daemon/secrets.h"
+#include "daemon/tally.h"
 #include "http/server.h"
 #include "http/tls.h"
 #include "identity/oidc.h"
@@ -33,6 +34,7 @@ struct daemon {
 	struct loop *loop;
 	struct store *store;
 	struct quota_sums *sums;
+	struct tally tally;
 	struct keyring *keys;
 	bool keys_fixed; /* by the environment */
 	struct cascade *cascade;
@@ -54,13 +56,22 @@ static size_t history_bytes(const struct config *c)
 	       (size_t)sysconf(_SC_PAGE_SIZE);
 }
 
+static void observe(void *ctx, const struct kind *k, const void *object, int by)
+{
+	struct daemon *d = ctx;
+
+	quota_observe(d->sums, k, object, by);
+	tally_observe(&d->tally, k, object, by);
+}
+
 static int open_store(struct daemon *d, struct err *err)
 {
 	const struct config *c = d->conf;
 	struct store_conf conf = {
 		.clock = &clock_system,
 		.random = &random_system,
-		.observe = quota_observe,
+		.observe = observe,
+		.observe_ctx = d,
 		.log_revisions = (size_t)c->history.max_revisions,
 		.log_age_ms = c->history.max_age_seconds * 1000,
 		.log_bytes = history_bytes(c),
@@ -71,7 +82,6 @@ static int open_store(struct daemon *d, struct err *err)
 	struct backend *backend;
 
 	d->sums = quota_sums_new();
-	conf.observe_ctx = d->sums;
 	if (sqlite_open(c->data, d->loop, &backend, err) < 0)
 		return -1;
 	if (secrets_open(c->data, c->secrets.key_file, &d->keys, err) < 0) {
@@ -101,6 +111,7 @@ static void metrics(void *ctx, struct buf *out)
 	    stats.accepted);
 	add(out, "muster_http_refused_total", "counter",
 	    "Requests refused before they were read.", stats.refused);
+	tally_write(&d->tally, out);
 }
 
 static void tell_keys(void *ctx, const struct oidc_issuer *issuer, size_t keys,
@@ -269,7 +280,8 @@ static int start(struct daemon *d, struct err *err)
 	if (open_store(d, err) < 0)
 		return -1;
 	secrets_forget_environment();
-	if (first_start(d->store, d->loop, d->conf->data, err) < 0)
+	if (first_start(d->store, d->loop, d->conf->data, d->conf->rehearse,
+			err) < 0)
 		return -1;
 	start_oidc(d);
 	if (start_server(d, err) < 0)
@@ -330,7 +342,7 @@ int serve(const struct config *conf, struct err *err)
 		 (unsigned long long)store_revision(d.store), conf->data);
 	log_info("ready", "listening on %s://%s", scheme,
 		 server_address(d.server));
-	first_steps(conf->data, scheme, server_address(d.server));
+	first_steps(conf, scheme, server_address(d.server));
 	notify("READY=1");
 	loop_run(d.loop);
 	finish(&d);

@@ -6,9 +6,22 @@
 #include "model/kind.h"
 
 static const char *const verbs[VERB_COUNT] = {
-	[VERB_READ] = "read",     [VERB_CREATE] = "create",
-	[VERB_UPDATE] = "update", [VERB_DELETE] = "delete",
-	[VERB_ROTATE] = "rotate", [VERB_IMPERSONATE] = "impersonate",
+	[VERB_READ] = "read",
+	[VERB_CREATE] = "create",
+	[VERB_UPDATE] = "update",
+	[VERB_DELETE] = "delete",
+	[VERB_ROTATE] = "rotate",
+	[VERB_IMPERSONATE] = "impersonate",
+	[VERB_START] = "start",
+	[VERB_STOP] = "stop",
+	[VERB_REBOOT] = "reboot",
+	[VERB_REBUILD] = "rebuild",
+	[VERB_SNAPSHOT] = "snapshot",
+	[VERB_CONSOLE] = "console",
+	[VERB_CONSOLE_OUTPUT] = "consoleoutput",
+	[VERB_SSH_CERTIFICATE] = "sshcertificate",
+	[VERB_SSH_KEY] = "sshkey",
+	[VERB_SYNC] = "sync",
 };
 
 /* Nouns of the API that are not objects in the store. */

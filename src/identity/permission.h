@@ -18,7 +18,17 @@ enum verb {
 	VERB_DELETE,
 	VERB_ROTATE,      /* tokens */
 	VERB_IMPERSONATE, /* users, serviceaccounts */
-	VERB_COUNT,       /* how many there are; looped over */
+	VERB_START,       /* instances, from here on */
+	VERB_STOP,
+	VERB_REBOOT,
+	VERB_REBUILD,
+	VERB_SNAPSHOT, /* and volumes */
+	VERB_CONSOLE,
+	VERB_CONSOLE_OUTPUT,
+	VERB_SSH_CERTIFICATE,
+	VERB_SSH_KEY,
+	VERB_SYNC,  /* regions */
+	VERB_COUNT, /* how many there are; looped over */
 };
 
 struct rights {

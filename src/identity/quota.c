@@ -12,8 +12,7 @@
 #include "store/tx.h"
 
 /* Names that no other derived id is made of. */
-#define ALLOCATION_NAME "muster/allocation"
-#define QUOTA_NAME      "muster/quota"
+#define QUOTA_NAME "muster/quota"
 
 struct sum {
 	struct quota_use use;
@@ -103,10 +102,7 @@ struct quota_use quota_used(const struct quota_sums *q, const char *scope,
 void quota_allocation_id(const char *organization, const char *object,
 			 char out[37])
 {
-	char of_object[37];
-
-	uuid_v5(object, ALLOCATION_NAME, of_object);
-	uuid_v5(organization, of_object, out);
+	allocation_id(organization, object, out);
 }
 
 void quota_id(const char *scope, char out[37])

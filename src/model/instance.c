@@ -7,16 +7,11 @@ const char *const ssh_key_names[] = {NULL, "none", "generated", NULL};
 const char *const instance_state_names[] = {
 	NULL,          "pending",    "running", "stopping", "stopped",
 	"terminating", "terminated", "failed",  "unknown",  NULL};
-const char *const change_action_names[] = {
-	NULL, "reboot", "hardReboot", "resize", "rebuild", "replace", NULL};
-const char *const change_step_names[] = {
-	NULL, "waiting", "stopping", "changing", "removing", "starting", NULL};
 
 #define AT(member)     offsetof(struct instance, member)
 #define SPEC(member)   (AT(spec.member) - AT(spec))
 #define DISK(member)   (AT(spec.root_disk.member) - AT(spec.root_disk))
 #define STATUS(member) (AT(status.member) - AT(status))
-#define CHANGE(member) offsetof(struct change, member)
 
 #define TEXTS .item = FIELD_STRING, .size = sizeof(const char *)
 
@@ -105,17 +100,6 @@ static const struct field spec_fields[] = {
 	 "Refuse to delete it until this is taken back."},
 	{"paused", FIELD_BOOL, 0, SPEC(paused),
 	 "Leave it alone until this is taken back; it can be deleted."},
-	{0},
-};
-
-static const struct field change_fields[] = {
-	{"action", FIELD_ENUM, 0, CHANGE(action), "What is being done.",
-	 .names = change_action_names},
-	{"step", FIELD_ENUM, 0, CHANGE(step), "How far it has come.",
-	 .names = change_step_names},
-	{"since", FIELD_TIME, 0, CHANGE(since), "When it was asked for."},
-	{"loses", FIELD_LIST, 0, CHANGE(loses), "What does not survive it.",
-	 TEXTS, .max = 16},
 	{0},
 };
 
@@ -210,6 +194,33 @@ const struct kind instance_kind = {
 void instance_id(const char *network_id, const char *name, char out[37])
 {
 	uuid_v5(network_id, name, out);
+}
+
+/* What may follow a state.  A machine that is not known, or that failed, may
+ * turn out to be anything; one that is terminated never comes back: another
+ * takes its place. */
+#define TO(state) (1u << INSTANCE_##state)
+#define LEFT      (TO(TERMINATING) | TO(TERMINATED) | TO(FAILED) | TO(UNKNOWN))
+static const unsigned moves[] = {
+	[INSTANCE_PENDING] = TO(RUNNING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+	[INSTANCE_RUNNING] = TO(PENDING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+	[INSTANCE_STOPPING] = TO(PENDING) | TO(RUNNING) | TO(STOPPED) | LEFT,
+	[INSTANCE_STOPPED] = TO(PENDING) | TO(RUNNING) | LEFT,
+	[INSTANCE_TERMINATING] = TO(TERMINATED) | TO(PENDING) | TO(FAILED),
+	[INSTANCE_TERMINATED] = TO(PENDING) | TO(TERMINATING) | TO(FAILED),
+	[INSTANCE_FAILED] =
+		TO(PENDING) | TO(RUNNING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+	[INSTANCE_UNKNOWN] =
+		TO(PENDING) | TO(RUNNING) | TO(STOPPING) | TO(STOPPED) | LEFT,
+};
+
+bool instance_may_become(int from, int to)
+{
+	if (from == to)
+		return true;
+	if (from == 0) /* the first there is */
+		return to == INSTANCE_PENDING;
+	return (moves[from] & (1u << to)) != 0;
 }
 
 bool instance_offering(const struct instance *i, size_t n,

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "model/change.h"
 #include "model/flavor.h"
 #include "model/kind.h"
 #include "model/status.h"
@@ -29,22 +30,6 @@ enum instance_state {
 	INSTANCE_UNKNOWN,
 };
 
-enum change_action {
-	CHANGE_REBOOT = 1,  /* asking the guest */
-	CHANGE_HARD_REBOOT, /* not asking it */
-	CHANGE_RESIZE,      /* another flavor, in place: it restarts */
-	CHANGE_REBUILD,     /* another root disk, in place */
-	CHANGE_REPLACE,     /* another machine */
-};
-
-enum change_step {
-	CHANGE_WAITING = 1,
-	CHANGE_STOPPING,
-	CHANGE_CHANGING,
-	CHANGE_REMOVING, /* the machine that was */
-	CHANGE_STARTING,
-};
-
 struct instance_volume {
 	const char *volume_id, *mount_path;
 	bool delete_with_instance;
@@ -55,13 +40,6 @@ struct instance_volume {
 struct alternative {
 	const char *flavor_id, *zone;
 	int market;
-};
-
-struct change {
-	int action; /* enum change_action; 0: there is none */
-	int step;
-	int64_t since;
-	struct items loses; /* of const char *: "rootDisk", "publicIp", … */
 };
 
 struct instance {
@@ -110,13 +88,18 @@ struct instance {
 	} status;
 };
 
+/* The most that instance_offering() counts. */
+enum { OFFERINGS_MOST = 17 };
+
 extern const struct kind instance_kind;
 extern const char *const power_names[], *const ssh_key_names[];
 extern const char *const instance_state_names[];
-extern const char *const change_action_names[];
-extern const char *const change_step_names[];
 
 void instance_id(const char *network_id, const char *name, char out[37]);
+
+/* An instance, or a server, that is in state FROM may come to be in TO; the same
+ * again is always so. */
+bool instance_may_become(int from, int to);
 
 /* The I-th of what it may be: 0 is its spec, the alternatives follow.  False
  * when there is no such. */

@@ -1,5 +1,7 @@
 #include "model/quota.h"
 
+#include "base/uuid.h"
+
 static const struct field quotakind_fields[] = {
 	META_UNNAMED_FIELDS,
 	{"name", FIELD_STRING, FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_COLUMN,
@@ -136,3 +138,11 @@ const struct built_in_quotakind built_in_quotakinds[] = {
 };
 
 const size_t n_built_in_quotakinds = COUNT_OF(built_in_quotakinds);
+
+void allocation_id(const char *organization, const char *object, char out[37])
+{
+	char of_object[37];
+
+	uuid_v5(object, "muster/allocation", of_object);
+	uuid_v5(organization, of_object, out);
+}

@@ -44,6 +44,9 @@ struct allocation {
 
 extern const struct kind quotakind_kind, quota_kind, allocation_kind;
 
+/* The id of the one allocation of an object. */
+void allocation_id(const char *organization, const char *object, char out[37]);
+
 struct built_in_quotakind {
 	const char *id, *name, *unit, *description;
 	int64_t fallback;

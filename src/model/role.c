@@ -40,23 +40,33 @@ const struct kind role_kind = {
 static const char *const everything[] = {"*:*", NULL};
 static const char *const all_read[] = {"*:read", NULL};
 
+/* What is made and run in a project. */
+#define COMPUTE                                                                \
+	"images:*", "networks:*", "securitygroups:*", "sshcas:*", "volumes:*", \
+		"instances:*"
+#define COMPUTE_READ                                                           \
+	"images:read", "networks:read", "securitygroups:read", "sshcas:read",  \
+		"volumes:read", "instances:read"
+
 /* Within an organization all but what is the platform's to decide; and what
  * the roles below have, so that it can give them. */
 static const char *const administer[] = {
 	"*:read",  "organizations:update", "projects:*", "users:*", "groups:*",
-	"roles:*", "serviceaccounts:*",    "tokens:*",   NULL};
+	"roles:*", "serviceaccounts:*",    "tokens:*",   COMPUTE,   NULL};
 
-static const char *const baseline[] = {"organizations:read", "projects:read",
-				       "roles:read",         "quotas:read",
-				       "quotakinds:read",    NULL};
+/* Regions and flavors are nobody's in particular; a project's images are its
+ * own. */
+static const char *const baseline[] = {
+	"organizations:read", "projects:read", "roles:read",   "quotas:read",
+	"quotakinds:read",    "regions:read",  "flavors:read", NULL};
 
-static const char *const use_project[] = {"projects:read", "projects:update",
-					  "quotas:read",   "allocations:read",
-					  "events:read",   NULL};
+static const char *const use_project[] = {
+	"projects:read", "projects:update", "quotas:read", "allocations:read",
+	"events:read",   COMPUTE,           NULL};
 
-static const char *const read_project[] = {"projects:read", "quotas:read",
+static const char *const read_project[] = {"projects:read",    "quotas:read",
 					   "allocations:read", "events:read",
-					   NULL};
+					   COMPUTE_READ,       NULL};
 
 const struct built_in_role built_in_roles[] = {
 	{"00000000-0000-5000-8000-000000000001", "platform-administrator",

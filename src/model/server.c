@@ -1,6 +1,7 @@
 #include "model/server.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/uuid.h"
 
@@ -46,6 +47,10 @@ static const struct field attempt_fields[] = {
 	 "What the provider knows the launch by."},
 	{"refused", FIELD_INT, 0, ATTEMPT(refused),
 	 "How many machines came to nothing before.", .fallback = "0"},
+	{"spent", FIELD_BOOL, 0, ATTEMPT(spent),
+	 "Whether the provider refused it, so that nothing came of it."},
+	{"calledAt", FIELD_TIME, 0, ATTEMPT(called_at),
+	 "When an answer to it was last lost."},
 	{0},
 };
 
@@ -88,6 +93,8 @@ static const struct field status_fields[] = {
 	 "When the provider was last asked."},
 	{"deadline", FIELD_TIME, 0, STATUS(deadline),
 	 "When this state is given up at the latest."},
+	{"several", FIELD_BOOL, 0, STATUS(several),
+	 "Whether more than one machine was found where there is to be one."},
 	{0},
 };
 
@@ -160,14 +167,23 @@ void server_try(struct server *s, const struct instance *i, size_t offering,
 	char token[37];
 
 	instance_offering(i, offering, &what);
+	memset(&s->asked, 0, sizeof(s->asked));
 	s->asked.flavor_id = f->meta.id;
+	s->asked.image_id = i->spec.image_id;
 	s->asked.zone = what.zone;
 	s->asked.market = what.market;
 	s->asked.root_disk_gib = instance_root_disk(i, f);
+	s->asked.root_disk_class = i->spec.root_disk.class;
+	s->asked.security_group_ids = i->spec.security_group_ids;
+	s->asked.public_ip = i->spec.public_ip;
+	s->asked.sources = i->spec.sources;
 	s->attempt.number++;
 	s->attempt.offering = (int64_t)offering;
+	s->attempt.spent = false;
+	s->attempt.called_at = 0;
 	server_token(s, token);
 	s->attempt.token = kept_uuid(a, token);
+	memset(&s->status, 0, sizeof(s->status));
 	s->status.phase = SERVER_INTENDED;
 	s->status.state = INSTANCE_PENDING;
 }
@@ -185,11 +201,6 @@ void server_begin(const struct instance *i, const struct flavor *f,
 		.region_id = i->region_id,
 		.network_id = i->network_id,
 		.number = number,
-		.asked = {.image_id = i->spec.image_id,
-			  .root_disk_class = i->spec.root_disk.class,
-			  .security_group_ids = i->spec.security_group_ids,
-			  .public_ip = i->spec.public_ip,
-			  .sources = i->spec.sources},
 	};
 	server_try(ret, i, 0, f, a);
 }

@@ -49,6 +49,10 @@ struct server {
 		int64_t offering; /* which of instance_offering() */
 		const char *token;
 		int64_t refused; /* tries that the provider failed to boot */
+		bool spent;      /* refused clearly: nothing came of it */
+		/* When a launch may last have been asked for, as far as it is
+		 * written down: an answer was lost. */
+		int64_t called_at;
 	} attempt;
 
 	struct {
@@ -63,6 +67,7 @@ struct server {
 		int64_t leaving_at;  /* when it was given up */
 		int64_t observed_at;
 		int64_t deadline;
+		bool several; /* more than one machine was found */
 	} status;
 };
 
@@ -79,7 +84,8 @@ void server_token(const struct server *s, char out[37]);
 void server_begin(const struct instance *i, const struct flavor *f,
 		  int64_t number, struct arena *a, struct server *ret);
 
-/* The next try, with that offering and its flavor. */
+/* The next try, with that offering and its flavor: of the one before nothing is
+ * left. */
 void server_try(struct server *s, const struct instance *i, size_t offering,
 		const struct flavor *f, struct arena *a);
 

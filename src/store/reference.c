@@ -119,7 +119,8 @@ struct users {
 	size_t n;
 };
 
-/* The objects of cache C that refer to ID by field F. */
+/* The objects of cache C that refer to ID by field F; what refers to itself is
+ * no hindrance. */
 static void find_users(struct tx *tx, const struct cache *c,
 		       const struct index_field *f, const char *id,
 		       struct users *users)
@@ -135,7 +136,8 @@ static void find_users(struct tx *tx, const struct cache *c,
 		const struct meta *meta = e->newest->record.object;
 
 		tx_see(tx, e->newest);
-		if (!meta || !cache_matches(c, meta, f->path, id))
+		if (!meta || !cache_matches(c, meta, f->path, id) ||
+		    (c->kind == f->refers && strcmp(e->id, id) == 0))
 			continue;
 		if (users->n++ < USERS_NAMED &&
 		    (!tx->sees || tx->sees(tx->sees_ctx, c->kind, meta)))
@@ -145,8 +147,8 @@ static void find_users(struct tx *tx, const struct cache *c,
 	}
 }
 
-static int check_unused(struct tx *tx, const struct kind *k, const char *id,
-			struct err *err)
+int tx_check_unused(struct tx *tx, const struct kind *k, const char *id,
+		    struct err *err)
 {
 	struct store *s = tx->store;
 	struct users users = {.text = BUF_INIT(4096)};
@@ -223,7 +225,7 @@ int reference_release(struct tx *tx, const struct kind *k, const char *id,
 {
 	struct store *s = tx->store;
 
-	if (check_unused(tx, k, id, err) < 0)
+	if (tx_check_unused(tx, k, id, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->n_caches; i++) {
 		const struct cache *c = &s->caches[i];

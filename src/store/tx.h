@@ -44,9 +44,14 @@ int tx_check_references(struct tx *tx, const struct kind *k, const void *object,
 int tx_put(struct tx *tx, const struct kind *k, void *object,
 	   struct err *err) MUST_CHECK;
 
-/* Fails when something refers to it, or it is not there. */
+/* Fails when something else refers to it, or it is not there. */
 int tx_delete(struct tx *tx, const struct kind *k, const char *id,
 	      struct err *err) MUST_CHECK;
+
+/* Nothing but itself refers to it, or would only lose the mention; otherwise
+ * ERR_CONFLICT names who does. */
+int tx_check_unused(struct tx *tx, const struct kind *k, const char *id,
+		    struct err *err) MUST_CHECK;
 
 /* The wall time of this transaction; never earlier than the one before. */
 int64_t tx_time(const struct tx *tx);

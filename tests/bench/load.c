@@ -3,14 +3,16 @@
  * long the answers took.
  *
  *   bench_load -p PORT [-c CONNECTIONS] [-n COUNT] [-s SECONDS] [-r RATE]
- *              [-t TOKEN] [-w FILE] [-k] get PATHS
+ *              [-t TOKEN] [-w FILE] [-k] [-y] get PATHS
  *   bench_load … create ORGANIZATIONS PREFIX
+ *   bench_load … post BODIES PREFIX PATH
  *
- * Every connection is kept and has one request under way.  PATHS and
- * ORGANIZATIONS are files with a line each, taken in turn.  With a rate the
- * time of an answer counts from when its request was due.  -w writes the paths
- * of what was created, -k speaks TLS.  Prints one line of numbers; times are
- * microseconds.
+ * Every connection is kept and has one request under way.  PATHS,
+ * ORGANIZATIONS and BODIES are files with a line each, taken in turn; a body is
+ * an object of JSON, which is given a name.  With a rate the time of an answer
+ * counts from when its request was due.  -w writes the paths of what was
+ * created, -k speaks TLS, -y leaves the core to others while there is nothing
+ * to do.  Prints one line of numbers; times are microseconds.
  */
 #include <fcntl.h>
 #include <openssl/ssl.h>
@@ -37,10 +39,11 @@ struct conn {
 struct load {
 	unsigned port;
 	size_t n_conns, count, seconds, rate;
-	const char *token, *prefix;
+	const char *token, *prefix, *path;
 	FILE *made;
 	SSL_CTX *tls;
-	bool creates;
+	bool yields;
+	void (*build)(struct load *l, struct conn *c);
 	char **lines;
 	size_t n_lines;
 
@@ -63,6 +66,35 @@ static void build_get(struct load *l, struct conn *c)
 	c->request_len = (size_t)n;
 }
 
+static void build_body(struct load *l, struct conn *c, const char *path,
+		       const char *body, int len)
+{
+	int n = snprintf(c->request, REQUEST_MOST,
+			 "POST %s HTTP/1.1\r\nHost: bench\r\n"
+			 "Authorization: Bearer %s\r\n"
+			 "Content-Type: application/json\r\n"
+			 "Idempotency-Key: %s-%08zu\r\n"
+			 "Content-Length: %d\r\n\r\n%s",
+			 path, l->token, l->prefix, l->begun, len, body);
+
+	if (n >= REQUEST_MOST)
+		die("the request is too long");
+	c->request_len = (size_t)n;
+}
+
+/* The line, with a name before what it has. */
+static void build_post(struct load *l, struct conn *c)
+{
+	char body[2048];
+	int len = snprintf(body, sizeof(body), "{\"name\":\"%s-%08zu\",%s",
+			   l->prefix, l->begun,
+			   l->lines[l->begun % l->n_lines] + 1);
+
+	if ((size_t)len >= sizeof(body))
+		die("the body is too long");
+	build_body(l, c, l->path, body, len);
+}
+
 /* About 570 bytes: a description and a handful of tags. */
 static void build_create(struct load *l, struct conn *c)
 {
@@ -82,17 +114,8 @@ static void build_create(struct load *l, struct conn *c)
 		"\"data-class\":\"confidential\",\"region\":\"eu-central\","
 		"\"stage\":\"main\"}}",
 		l->prefix, i, l->lines[i % l->n_lines], i % 64);
-	int n = snprintf(c->request, REQUEST_MOST,
-			 "POST /v1/projects HTTP/1.1\r\nHost: bench\r\n"
-			 "Authorization: Bearer %s\r\n"
-			 "Content-Type: application/json\r\n"
-			 "Idempotency-Key: %s-%08zu\r\n"
-			 "Content-Length: %d\r\n\r\n%s",
-			 l->token, l->prefix, i, len, body);
 
-	if (n >= REQUEST_MOST)
-		die("the request is too long");
-	c->request_len = (size_t)n;
+	build_body(l, c, "/v1/projects", body, len);
 }
 
 static ssize_t conn_send(struct conn *c, const char *p, size_t len)
@@ -143,10 +166,7 @@ static void push(struct load *l, struct conn *c)
 
 static void begin(struct load *l, struct conn *c, uint64_t due)
 {
-	if (l->creates)
-		build_create(l, c);
-	else
-		build_get(l, c);
+	l->build(l, c);
 	l->begun++;
 	c->due = due;
 	c->sent = c->head_len = c->left = 0;
@@ -317,7 +337,8 @@ static void run(struct load *l)
 			die("no answer for 30 seconds");
 		/* At full speed it never sleeps: waking it would be the server's
 		 * work, and more of it the slower the server is. */
-		n = epoll_wait(l->epoll, events, EVENTS, l->rate ? 1 : 0);
+		n = epoll_wait(l->epoll, events, EVENTS,
+			       l->rate || l->yields ? 1 : 0);
 		for (int i = 0; i < n; i++)
 			on_event(l, events[i].data.ptr, events[i].events);
 	}
@@ -379,6 +400,9 @@ static void option(struct load *l, int letter, const char *value)
 	case 'k':
 		l->tls = SSL_CTX_new(TLS_client_method());
 		break;
+	case 'y':
+		l->yields = true;
+		break;
 	default:
 		die("see the head of load.c for the options");
 	}
@@ -393,16 +417,24 @@ int main(int argc, char **argv)
 			 .prefix = "p"};
 	int letter;
 
-	while ((letter = getopt(argc, argv, "p:c:n:s:r:t:w:k")) != -1)
+	while ((letter = getopt(argc, argv, "p:c:n:s:r:t:w:ky")) != -1)
 		option(&l, letter, optarg);
 	argv += optind;
 	argc -= optind;
-	l.creates = argc == 3 && strcmp(argv[0], "create") == 0;
-	if (!l.creates && (argc != 2 || strcmp(argv[0], "get") != 0))
-		die("say get PATHS, or create ORGANIZATIONS PREFIX");
+	if (argc == 2 && strcmp(argv[0], "get") == 0)
+		l.build = build_get;
+	else if (argc == 3 && strcmp(argv[0], "create") == 0)
+		l.build = build_create;
+	else if (argc == 4 && strcmp(argv[0], "post") == 0)
+		l.build = build_post;
+	else
+		die("say get PATHS, create ORGANIZATIONS PREFIX, or post "
+		    "BODIES PREFIX PATH");
 	l.lines = read_lines(argv[1], &l.n_lines);
-	if (l.creates)
+	if (argc > 2)
 		l.prefix = argv[2];
+	if (argc > 3)
+		l.path = argv[3];
 	l.epoll = epoll_create1(EPOLL_CLOEXEC);
 	l.conns = calloc(l.n_conns, sizeof(*l.conns));
 	l.idle = calloc(l.n_conns, sizeof(struct conn *));

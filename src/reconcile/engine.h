@@ -1,0 +1,57 @@
+/*
+ * engine - makes what the store says is wanted so: steps controllers, calls
+ * providers on workers, one region's no more and no faster than it allows.
+ *
+ * It learns what to look at from the store's changes, and from one look at
+ * everything when it starts.  An object at rest costs nothing but its place in
+ * the store.
+ *
+ * Everything happens in engine_turn() and in the done() of jobs, on one thread;
+ * time, randomness and workers are the caller's, so that a simulation can have
+ * all of it in one thread and repeat it.  Dropping an engine is a crash like
+ * any other: calls under way may have happened, nothing was recorded.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct clock;
+struct engine;
+struct job;
+struct random;
+struct store;
+
+struct engine_conf {
+	struct store *store;
+	const struct clock *clock;
+	struct random *random;
+	const char *installation; /* its id, on everything we make */
+	const char *folder;       /* for what providers keep on this machine */
+
+	/* Have the job run on a worker, and its done() called on our thread:
+	 * later, never from inside this. */
+	void (*run)(void *ctx, struct job *j);
+	/* engine_turn() is wanted at this (monotonic) time at the latest; each
+	 * call replaces the one before. */
+	void (*wake)(void *ctx, uint64_t mono_ms);
+	void *ctx;
+};
+
+struct engine *engine_new(const struct engine_conf *conf);
+
+/* Jobs under way must have been waited for, with or without their done(). */
+void engine_free(struct engine *e);
+
+/* Step what is due. */
+void engine_turn(struct engine *e);
+
+struct engine_stats {
+	size_t works;   /* objects looked after */
+	size_t queued;  /* of those, due or waiting for a time */
+	size_t waiting; /* calls that wait for their region */
+	size_t calling; /* calls under way */
+	uint64_t steps, calls, failed_calls;
+};
+
+void engine_stats(const struct engine *e, struct engine_stats *ret);

@@ -1,0 +1,118 @@
+#include "reconcile/ledger.h"
+
+#include "reconcile/queue.h"
+
+/* Of so many that begin one is of the lowest rank. */
+#define TURNS 16
+
+/* What a provider that is too busy and does not say for how long gets. */
+#define BUSY_MS 1000
+
+/* A call, in thousandths: what per_second calls gain in a millisecond. */
+#define ONE 1000
+
+void ledger_init(struct ledger *l)
+{
+	*l = (struct ledger){.at_once = 1};
+	for (size_t i = 0; i < CALL_RANKS; i++)
+		list_init(&l->waiting[i]);
+}
+
+/* What may begin at the same moment: a tenth of a second's worth. */
+static uint64_t most_credit(const struct ledger *l)
+{
+	uint64_t most = (uint64_t)l->per_second * 100;
+
+	return most < ONE ? ONE : most;
+}
+
+static uint64_t credit(const struct ledger *l, uint64_t now)
+{
+	uint64_t most = most_credit(l);
+	uint64_t have = l->credit + (now - l->credit_at) * l->per_second;
+
+	return have < most ? have : most;
+}
+
+void ledger_limit(struct ledger *l, unsigned at_once, unsigned per_second)
+{
+	l->at_once = at_once;
+	l->per_second = per_second;
+	if (l->credit > most_credit(l))
+		l->credit = most_credit(l);
+}
+
+void ledger_add(struct ledger *l, struct ledger_entry *e)
+{
+	list_add(&l->waiting[e->rank], &e->link);
+	l->n_waiting++;
+}
+
+void ledger_put_back(struct ledger *l, struct ledger_entry *e)
+{
+	list_add(l->waiting[e->rank].next, &e->link);
+	l->n_waiting++;
+}
+
+void ledger_remove(struct ledger *l, struct ledger_entry *e)
+{
+	list_remove(&e->link);
+	l->n_waiting--;
+}
+
+static struct ledger_entry *take(struct ledger *l)
+{
+	bool low_first = ++l->begun % TURNS == 0;
+
+	for (size_t i = 0; i < CALL_RANKS; i++) {
+		size_t rank = low_first ? CALL_RANKS - 1 - i : i;
+		struct list *link = list_pop(&l->waiting[rank]);
+
+		if (link)
+			return CONTAINER_OF(link, struct ledger_entry, link);
+	}
+	return NULL;
+}
+
+struct ledger_entry *ledger_next(struct ledger *l, uint64_t now)
+{
+	if (ledger_when(l, now) > now)
+		return NULL;
+	if (l->per_second) {
+		l->credit = credit(l, now) - ONE;
+		l->credit_at = now;
+	}
+	l->under_way++;
+	l->n_waiting--;
+	return take(l);
+}
+
+static bool is_busy(const struct err *err)
+{
+	return err->code == ERR_RATE ||
+	       (err->code != ERR_NONE && err->retry_after_ms &&
+		err->scope >= ERR_SCOPE_REGION);
+}
+
+void ledger_end(struct ledger *l, const struct err *err, uint64_t now)
+{
+	uint64_t until;
+
+	l->under_way--;
+	if (!is_busy(err))
+		return;
+	until = now + (err->retry_after_ms ? err->retry_after_ms : BUSY_MS);
+	if (until > l->blocked_until)
+		l->blocked_until = until;
+}
+
+uint64_t ledger_when(const struct ledger *l, uint64_t now)
+{
+	uint64_t have, when = now;
+
+	if (!l->n_waiting || l->paused || l->under_way >= l->at_once)
+		return QUEUE_NEVER;
+	if (l->per_second && (have = credit(l, now)) < ONE)
+		when += (ONE - have + l->per_second - 1) / l->per_second;
+	return when > l->blocked_until ? when : l->blocked_until;
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""The README's own lines, as a newcomer types them, against a real server.
+
+Every line of its walk that begins with "$ " is run by a shell in a folder where
+build/muster is the program and var the server's data, as after `make run`.  What
+the README shows below a line is what must be seen; numbers and ages may differ.
+A line whose output begins with "muster:" is one that is refused.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+from muster import PATIENCE, Server, binary, folder, tap
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def walks(text):
+    """The commands of each block that has some, with what is shown below."""
+    blocks, steps = [], []
+    for line in text.split("\n") + ["end"]:
+        if line.startswith("    "):
+            line = line[4:]
+            if line.startswith("$ "):
+                steps.append((line[2:], []))
+            elif steps:
+                steps[-1][1].append(line)
+        elif line and steps:
+            blocks.append(steps)
+            steps = []
+    return blocks
+
+
+def words(line):
+    """What of a line is the same every time."""
+    line = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", line)
+    line = re.sub(r"\b\d[\d.:TZ-]*(ms|s|m|h|d)?\b", "N", line)
+    return line.split()
+
+
+def is_shown(line, lines):
+    want = words(line)
+    return line.strip() in ("", "…") or any(words(l) == want for l in lines)
+
+
+def follow(home, env, command, shown):
+    done = subprocess.run(["/bin/sh", "-c", command], cwd=home, env=env,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True,
+                          timeout=3 * PATIENCE, check=False)
+    refused = any(line.startswith("muster:") for line in shown)
+    tap.ok((done.returncode != 0) == refused, f"{command}",
+           f"status {done.returncode}", done.stdout)
+    lines = done.stdout.split("\n")
+    missing = [line for line in shown if not is_shown(line, lines)]
+    if shown:
+        tap.ok(not missing, "  and what the README shows is seen", missing,
+               "what was seen:", done.stdout)
+
+
+def main():
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        blocks = walks(file.read())
+    home = folder()
+    os.mkdir(os.path.join(home, "build"))
+    os.symlink(binary(), os.path.join(home, "build", "muster"))
+    server = Server({"rehearse": True}, data=os.path.join(home, "var")).start()
+    env = {"HOME": home, "PATH": os.environ["PATH"], "COLUMNS": "120",
+           "MUSTER_SERVER": server.url, "LANG": "C.UTF-8"}
+    env.update({name: value for name, value in os.environ.items()
+                if name.endswith("SAN_OPTIONS")})
+    tap.ok(sum(len(block) for block in blocks) >= 8,
+           "the README has a walk", blocks)
+    for block in blocks:
+        for command, shown in block:
+            # The server has another port here.
+            follow(home, env, command.replace("http://127.0.0.1:7070",
+                                              server.url), shown)
+    tap.eq(server.stop(), 0, "the server stops as asked")
+    tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+#include "model/userdata.h"
+
+#include "base/attr.h"
+#include "base/base64.h"
+#include "base/buf.h"
+#include "model/instance.h"
+#include "model/sshca.h"
+#include "test.h"
+
+static struct arena arena;
+
+static const char *encode(const char *text, size_t len)
+{
+	char *out = arena_alloc(&arena, BASE64_TEXT(len) + 1);
+
+	base64_encode((const unsigned char *)text, len, out);
+	return out;
+}
+
+static const struct {
+	const char *text;
+	enum userdata_format format;
+	const char *type; /* of the part that it becomes; NULL: none */
+} t[] = {
+	{"#cloud-config\npackages: [git]\n", USERDATA_CLOUD_CONFIG,
+	 "text/cloud-config"},
+	{"#!/bin/sh\ntrue\n", USERDATA_SCRIPT, "text/x-shellscript"},
+	{"#cloud-boothook\ntrue\n", USERDATA_BOOTHOOK, "text/cloud-boothook"},
+	{"#include\nhttps://example.com/x\n", USERDATA_INCLUDE,
+	 "text/x-include-url"},
+	{"#include-once\nhttps://example.com/x\n", USERDATA_INCLUDE,
+	 "text/x-include-once-url"},
+	{"#cloud-config-archive\n- type: text/plain\n", USERDATA_CONFIG_ARCHIVE,
+	 "text/cloud-config-archive"},
+	{"#part-handler\ndef list_types():\n", USERDATA_PART_HANDLER,
+	 "text/part-handler"},
+	{"## template: jinja\n#cloud-config\n", USERDATA_JINJA, "text/jinja2"},
+	{"  \n#Cloud-Config\n", USERDATA_CLOUD_CONFIG, "text/cloud-config"},
+	{"#cloud-config", USERDATA_CLOUD_CONFIG, "text/cloud-config"},
+	{"Content-Type: multipart/mixed; boundary=\"b\"\n\n--b\n\nx\n--b--\n",
+	 USERDATA_MULTIPART, NULL},
+	{"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"b\"\n",
+	 USERDATA_MULTIPART, NULL},
+	{"#cloud-configuration\n", USERDATA_OTHER, NULL},
+	{"hello", USERDATA_OTHER, NULL},
+	{"\x1f\x8b\x08", USERDATA_GZIP, NULL},
+	{"", USERDATA_EMPTY, NULL},
+};
+
+static void formats_are_known_by_how_they_begin(void)
+{
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		CHECK(userdata_format(t[i].text, strlen(t[i].text)) ==
+		      t[i].format);
+		if (userdata_format(t[i].text, strlen(t[i].text)) !=
+		    t[i].format)
+			printf("# %s\n", t[i].text);
+	}
+}
+
+static void without_extras_every_format_is_taken(void)
+{
+	struct err err = {0};
+
+	for (size_t i = 0; i < COUNT_OF(t); i++)
+		CHECK(userdata_check(encode(t[i].text, strlen(t[i].text)),
+				     false, "/u", &arena, &err) == 0);
+	CHECK(userdata_check(NULL, false, "/u", &arena, &err) == 0);
+}
+
+static void with_extras_gzip_and_what_is_unknown_are_refused(void)
+{
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		struct err err = {0};
+		int rc = userdata_check(encode(t[i].text, strlen(t[i].text)),
+					true, "/u", &arena, &err);
+		bool bad = t[i].format == USERDATA_GZIP ||
+			   t[i].format == USERDATA_OTHER;
+
+		CHECK((rc < 0) == bad);
+		if (!bad)
+			continue;
+		CHECK(err.code == ERR_INVALID);
+		CHECK_STR(err.field, "/u");
+		CHECK(strstr(err.msg, t[i].format == USERDATA_GZIP
+					      ? "uncompressed"
+					      : "must be cloud-config"));
+	}
+}
+
+static void what_is_too_large_or_no_base64_is_refused(void)
+{
+	static char most[USERDATA_MOST + 1];
+	struct err err = {0};
+
+	CHECK(userdata_check(encode(most, USERDATA_MOST), false, "/u", &arena,
+			     &err) == 0);
+	CHECK(userdata_check(encode(most, USERDATA_MOST + 1), false, "/u",
+			     &arena, &err) < 0);
+	CHECK(strstr(err.msg, "65537"));
+	CHECK(userdata_check("a", false, "/u", &arena, &err) < 0);
+	CHECK(strstr(err.msg, "base64"));
+}
+
+static const char *compose(const char *text, const struct userdata_extras *e)
+{
+	const char *out = NULL;
+	size_t len = 0;
+	struct err err = {0};
+
+	CHECK(userdata_compose(encode(text, strlen(text)), e, &arena, &out,
+			       &len, &err) == 0);
+	CHECK(!out || strlen(out) == len);
+	return out;
+}
+
+static void alone_it_is_left_as_it_is(void)
+{
+	struct userdata_extras none = {0};
+	const char *got;
+	size_t len;
+	struct err err = {0};
+
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		got = compose(t[i].text, &none);
+		CHECK(t[i].text[0] ? got && strcmp(got, t[i].text) == 0 : !got);
+	}
+	CHECK(userdata_compose(NULL, &none, &arena, &got, &len, &err) == 0);
+	CHECK(!got && len == 0);
+}
+
+static const char *keys[] = {"ssh-ed25519 AAAA joe \"the\" admin",
+			     "ssh-ed25519 BBBB"};
+static const char *names[] = {"an-instance", "a-project"};
+
+static void each_format_becomes_a_part_beside_ours(void)
+{
+	struct userdata_extras e = {.keys = {keys, 2}};
+
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		const char *got;
+
+		if (t[i].format == USERDATA_GZIP ||
+		    t[i].format == USERDATA_OTHER ||
+		    t[i].format == USERDATA_EMPTY)
+			continue;
+		got = compose(t[i].text, &e);
+		CHECK(strncmp(got, "Content-Type: multipart/mixed; boundary=",
+			      40) == 0);
+		if (t[i].type)
+			CHECK(strstr(got, t[i].type));
+		if (t[i].type)
+			CHECK(strstr(got,
+				     encode(t[i].text, strlen(t[i].text))));
+		else
+			CHECK(strstr(got, t[i].text));
+		CHECK(strstr(got, "filename=\"muster\""));
+		CHECK_STR(got, compose(t[i].text, &e));
+	}
+}
+
+static void keys_alone_are_a_cloud_config(void)
+{
+	struct userdata_extras e = {.keys = {keys, 2}};
+	const char *got = compose("", &e);
+
+	CHECK(strncmp(got, "#cloud-config\n{", 15) == 0);
+	CHECK(strstr(got, "\"ssh_authorized_keys\":[\"ssh-ed25519 AAAA joe "
+			  "\\\"the\\\" admin\",\"ssh-ed25519 BBBB\"]"));
+	CHECK(!strstr(got, "write_files"));
+}
+
+static void an_authority_is_trusted_for_the_names_it_may_give(void)
+{
+	struct userdata_extras e = {.ca = "ssh-ed25519 CCCC"};
+	const char *got = compose("", &e);
+
+	CHECK(strstr(got, "ssh-ed25519 CCCC\\n"));
+	CHECK(strstr(got, "TrustedUserCAKeys /etc/ssh/muster_ca.pub"));
+	CHECK(!strstr(got, "AuthorizedPrincipalsFile"));
+	e.principals = (struct items){names, 2};
+	got = compose("", &e);
+	CHECK(strstr(got,
+		     "AuthorizedPrincipalsFile /etc/ssh/muster_principals"));
+	CHECK(strstr(got, "an-instance\\na-project\\n"));
+}
+
+static void the_boundary_is_in_no_part(void)
+{
+	struct userdata_extras e = {.keys = {keys, 1}};
+	const char *first = compose(t[10].text, &e);
+	char boundary[65] = "", *again;
+	struct buf b = BUF_INIT(4096);
+
+	memcpy(boundary, strchr(first, '"') + 1, 64);
+	CHECK(strlen(boundary) == 64);
+	/* A message that quotes the boundary of the one before. */
+	buf_adds(&b, t[10].text);
+	buf_addf(&b, "--%s\n", boundary);
+	again = strchr(compose(b.data, &e), '"') + 1;
+	CHECK(strncmp(again, boundary, 64) != 0);
+	buf_release(&b);
+}
+
+static void what_an_instance_needs_follows_from_its_fields(void)
+{
+	struct instance i = {.meta.id = "an-instance",
+			     .project_id = "a-project"};
+	struct sshca ca = {.spec.public_key = "ssh-ed25519 CCCC"};
+	struct userdata_extras e = userdata_extras(&i, NULL, &arena);
+
+	CHECK(!e.keys.n && !e.ca && !e.principals.n);
+	i.spec.ssh_public_keys = (struct items){keys, 2};
+	i.status.ssh_public_key = "ssh-ed25519 DDDD";
+	e = userdata_extras(&i, &ca, &arena);
+	CHECK(e.keys.n == 3);
+	CHECK_STR(((const char **)e.keys.at)[2], "ssh-ed25519 DDDD");
+	CHECK_STR(e.ca, "ssh-ed25519 CCCC");
+	CHECK(!e.principals.n);
+	ca.status.signs = true;
+	e = userdata_extras(&i, &ca, &arena);
+	CHECK(e.principals.n == 2);
+	CHECK_STR(((const char **)e.principals.at)[0], "an-instance");
+}
+
+int main(void)
+{
+	arena_init(&arena, (size_t)64 << 20);
+	RUN(formats_are_known_by_how_they_begin);
+	RUN(without_extras_every_format_is_taken);
+	RUN(with_extras_gzip_and_what_is_unknown_are_refused);
+	RUN(what_is_too_large_or_no_base64_is_refused);
+	RUN(alone_it_is_left_as_it_is);
+	RUN(each_format_becomes_a_part_beside_ours);
+	RUN(keys_alone_are_a_cloud_config);
+	RUN(an_authority_is_trusted_for_the_names_it_may_give);
+	RUN(the_boundary_is_in_no_part);
+	RUN(what_an_instance_needs_follows_from_its_fields);
+	arena_release(&arena);
+	return test_done();
+}
