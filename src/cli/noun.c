@@ -240,10 +240,13 @@ static int make_near(struct verb *v, struct failure *p)
 	v->near = node_new_object(&v->cli->arena);
 	if (v->subject && learn_by_id(v, v->kind, v->subject, p) < 0)
 		return -1;
-	for (size_t i = 0; i < v->flags.n; i++)
-		if (learn_from_flag(v, &v->flags.rows[i],
-				    v->flags.options[i].name, p) < 0)
-			return -1;
+	/* What only tells names apart tells those of the others apart, too. */
+	for (int narrows = 1; narrows >= 0; narrows--)
+		for (size_t i = 0; i < v->flags.n; i++)
+			if (v->flags.rows[i].narrows == narrows &&
+			    learn_from_flag(v, &v->flags.rows[i],
+					    v->flags.options[i].name, p) < 0)
+				return -1;
 	return 0;
 }
 

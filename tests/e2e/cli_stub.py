@@ -139,7 +139,10 @@ class Handler(BaseHTTPRequestHandler):
             return
         if len(parts) == 1 and self.command == "GET":
             if self.headers.get("Accept") == "text/event-stream":
-                self.stream(kind, words)
+                try:
+                    self.stream(kind, words)
+                except OSError:
+                    pass       # the client has had enough
             else:
                 self.list(kind, words, query)
             return
