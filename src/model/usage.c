@@ -20,7 +20,7 @@ size_t usage_of(const struct instance *i, const struct flavor *const flavors[],
 		{"gpus", 0, 0},      {"publicIps", 0, 0}, {"spend", 0, 0},
 	};
 	struct alternative what;
-	size_t kinds = 0;
+	size_t used = 0;
 
 	all[4].committed = i->spec.public_ip;
 	for (size_t k = 0; k < n && instance_offering(i, k, &what); k++) {
@@ -36,6 +36,6 @@ size_t usage_of(const struct instance *i, const struct flavor *const flavors[],
 	}
 	for (size_t k = 0; k < USAGE_MOST; k++)
 		if (all[k].committed)
-			out[kinds++] = all[k];
-	return kinds;
+			out[used++] = all[k];
+	return used;
 }
