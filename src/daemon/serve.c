@@ -12,6 +12,7 @@
 #include "daemon/fetch.h"
 #include "daemon/first.h"
 #include "daemon/notify.h"
+#include "daemon/reconciler.h"
 #include "daemon/secrets.h"
 #include "daemon/tally.h"
 #include "http/server.h"
@@ -38,6 +39,7 @@ struct daemon {
 	struct keyring *keys;
 	bool keys_fixed; /* by the environment */
 	struct cascade *cascade;
+	struct reconciler *reconciler;
 	struct fetcher *fetcher; /* NULL: there are no issuers */
 	struct oidc *oidc;
 	struct api *api;
@@ -111,6 +113,7 @@ static void metrics(void *ctx, struct buf *out)
 	    stats.accepted);
 	add(out, "muster_http_refused_total", "counter",
 	    "Requests refused before they were read.", stats.refused);
+	reconciler_metrics(d->reconciler, out);
 	tally_write(&d->tally, out);
 }
 
@@ -139,6 +142,19 @@ static void start_oidc(struct daemon *d)
 	conf.ctx = d->fetcher = fetcher_new(d->loop);
 	d->oidc = oidc_new(&conf);
 	oidc_tick(d->oidc);
+}
+
+static void start_reconciler(struct daemon *d)
+{
+	struct reconciler_conf conf = {
+		.loop = d->loop,
+		.store = d->store,
+		.data = d->conf->data,
+		.workers = (size_t)d->conf->workers,
+	};
+
+	d->cascade = cascade_new(d->store);
+	d->reconciler = reconciler_new(&conf);
 }
 
 static int start_server(struct daemon *d, struct err *err)
@@ -284,12 +300,12 @@ static int start(struct daemon *d, struct err *err)
 			err) < 0)
 		return -1;
 	start_oidc(d);
+	start_reconciler(d);
 	if (start_server(d, err) < 0)
 		return -1;
 	d->signals[0] = signals_new(d->loop, SIGTERM, on_stop, d);
 	d->signals[1] = signals_new(d->loop, SIGINT, on_stop, d);
 	d->signals[2] = signals_new(d->loop, SIGHUP, on_reload, d);
-	d->cascade = cascade_new(d->store);
 	d->tick = timer_new(d->loop, on_tick, d);
 	timer_set(d->tick, TICK_MS);
 	return 0;
@@ -297,6 +313,7 @@ static int start(struct daemon *d, struct err *err)
 
 static void finish(struct daemon *d)
 {
+	reconciler_free(d->reconciler);
 	server_free(d->server);
 	timer_free(d->tick);
 	for (size_t i = 0; i < COUNT_OF(d->signals); i++)
