@@ -48,6 +48,7 @@ struct api *api_new(const struct api_conf *conf)
 	});
 	list_init(&api->waits);
 	list_init(&api->held);
+	list_init(&api->asking);
 	api->openapi = BUF_INIT((size_t)4 << 20);
 	return api;
 }
@@ -77,6 +78,7 @@ void api_drain(struct api *api)
 
 	api->draining = true;
 	wait_end_all(api);
+	live_end_all(api);
 	while ((l = list_pop(&api->held)))
 		fail_held(CONTAINER_OF(l, struct call, held),
 			  "the server is stopping");

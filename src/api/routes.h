@@ -91,3 +91,6 @@ void openapi_write(const char *version, struct buf *out);
 
 /* End every long poll now. */
 void wait_end_all(struct api *api);
+
+/* End every question to a provider now. */
+void live_end_all(struct api *api);
