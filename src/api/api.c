@@ -49,6 +49,7 @@ struct api *api_new(const struct api_conf *conf)
 	list_init(&api->waits);
 	list_init(&api->held);
 	list_init(&api->asking);
+	list_init(&api->unheard);
 	api->openapi = BUF_INIT((size_t)4 << 20);
 	return api;
 }
@@ -57,6 +58,7 @@ void api_free(struct api *api)
 {
 	if (!api)
 		return;
+	live_forget_all(api);
 	access_free(api->access);
 	buf_release(&api->openapi);
 	free(api);

@@ -35,7 +35,8 @@ struct api_conf {
 	size_t pending_most; /* changes that may wait to be written: 2048 */
 	size_t streams_most; /* watches and long polls at a time: 16384 */
 
-	const struct live *live; /* asks providers; or NULL */
+	/* Asks providers; or NULL.  Not used any more when the API is freed. */
+	const struct live *live;
 
 	/* Adds to V whatever is wrong with a region's provider, options and
 	 * credentials (either may be NULL), by their pointers in a region; may

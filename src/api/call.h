@@ -25,10 +25,11 @@ struct api {
 	struct rate callers, strangers, refusals;
 	struct access *access;
 	struct buf openapi;
-	struct list waits;  /* long polls */
-	struct list held;   /* calls whose callers are not known yet */
-	struct list asking; /* calls that a provider is asked for */
-	size_t streams;     /* watches and long polls */
+	struct list waits;   /* long polls */
+	struct list held;    /* calls whose callers are not known yet */
+	struct list asking;  /* questions to providers: see live.h */
+	struct list unheard; /* those that nobody waits for any more */
+	size_t streams;      /* watches and long polls */
 	bool draining;
 	uint64_t calls[STATUS_CLASSES], shed, limited;
 	uint64_t in_flight;

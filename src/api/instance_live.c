@@ -81,10 +81,9 @@ static void answered(struct live_question *q, const struct err *err)
 	struct asking *a = CONTAINER_OF(q, struct asking, question);
 	struct call *c = a->call;
 
-	if (c) {
-		list_remove(&a->link);
+	list_remove(&a->link);
+	if (c)
 		c->asking = NULL;
-	}
 	if (c && err)
 		call_fail(c, err);
 	else if (c)
@@ -99,6 +98,7 @@ static void give_up(struct asking *a, enum err_code code, const char *why)
 	struct err err;
 
 	list_remove(&a->link);
+	list_add(&c->api->unheard, &a->link);
 	a->call = NULL;
 	c->asking = NULL;
 	err_set(&err, code, "%s", why);
@@ -117,6 +117,18 @@ void live_end_all(struct api *api)
 	while (!list_empty(&api->asking))
 		give_up(CONTAINER_OF(api->asking.next, struct asking, link),
 			ERR_UNAVAILABLE, "the server is stopping");
+}
+
+void live_forget_all(struct api *api)
+{
+	struct list *l;
+
+	while ((l = list_pop(&api->unheard))) {
+		struct asking *a = CONTAINER_OF(l, struct asking, link);
+
+		buf_release(&a->question.text);
+		free(a);
+	}
 }
 
 static void ask(struct call *c, enum live_what what, size_t length)

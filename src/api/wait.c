@@ -1,7 +1,7 @@
 /*
  * wait - a read that waits: until the object is in a state, has failed, has
- * changed or is gone, or the time is up.  The answer is the object as it is then; 204 when it
- * is gone.
+ * changed or is gone, or the time is up.  The answer is the object as it is
+ * then; 204 when it is gone.
  */
 #include <string.h>
 
