@@ -8,6 +8,9 @@
 #include "provider/front.h"
 #include "provider/sim.h"
 
+/* Bytes of options, or of credentials. */
+#define OPTIONS_MOST ((size_t)1 << 20)
+
 const struct driver *const drivers[] = {&sim_driver, NULL};
 
 const struct driver *driver_find(const char *name)
@@ -34,6 +37,23 @@ static int tell(const struct violations *v, const char *what, struct err *err)
 	return -1;
 }
 
+/* A copy of N in A: what a driver is told points into it, and lives as long as
+ * the driver does. */
+static const struct node *keep(const struct node *n, struct arena *a,
+			       struct err *err)
+{
+	struct buf text = BUF_INIT(OPTIONS_MOST);
+	const struct node *copy = NULL;
+
+	json_write(n, false, &text);
+	if (buf_ok(&text))
+		copy = json_parse(buf_str(&text), text.len, a, err);
+	else
+		err_set(err, ERR_TOO_LARGE, "options are too large");
+	buf_release(&text);
+	return copy;
+}
+
 /* N as one of the driver's structs; without a table nothing may be said. */
 static int decode(struct front *f, const struct field *fields, size_t size,
 		  const struct node *n, const char *what, const void **ret,
@@ -43,9 +63,10 @@ static int decode(struct front *f, const struct field *fields, size_t size,
 	struct violations v;
 	void *out;
 
-	if (!n)
-		n = node_new_object(a);
 	*ret = NULL;
+	n = n ? keep(n, a, err) : node_new_object(a);
+	if (!n)
+		return -1;
 	if (node_type(n) != NODE_OBJECT)
 		return err_set(err, ERR_INVALID, "%s must be an object, not %s",
 			       what, node_type_name(n));
