@@ -12,6 +12,7 @@
 #include "daemon/fetch.h"
 #include "daemon/first.h"
 #include "daemon/notify.h"
+#include "daemon/provider.h"
 #include "daemon/reconciler.h"
 #include "daemon/secrets.h"
 #include "daemon/tally.h"
@@ -172,6 +173,8 @@ static int start_server(struct daemon *d, struct err *err)
 		.requests_per_second = (unsigned)c->limits.requests_per_second,
 		.pending_most = (size_t)c->limits.pending_changes,
 		.streams_most = (size_t)c->limits.watches,
+		.live = reconciler_live(d->reconciler),
+		.check_region = provider_check_region,
 		.metrics = metrics,
 		.ctx = d,
 	};

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 
+import cloud
 from muster import Client, Decoder, OpenApi, Server, Watch, read_head
 from muster import read_reply, request_bytes, tap, wait_for
 from tenant import Tenant
@@ -1021,6 +1022,120 @@ def every_noun(api):
     api.delete(f"{ORGS}/{tenant.id}")
 
 
+def settled(ask):
+    """A reply; controllers write in between, and then it is asked anew."""
+    replies = []
+
+    def try_once():
+        replies.append(ask())
+        return replies[-1].status not in (409, 422)
+    wait_for(try_once, every=0.05)
+    return replies[-1]
+
+
+def read_and_changed(api, path):
+    """What is wrong with how one object is read and changed."""
+    noun = path.rsplit("/", 1)[0]
+    replies = [api.get(noun), api.get(path), api.get(path + "/events")]
+    if noun not in ("/v1/flavors", "/v1/servers"):
+        replies += [settled(lambda: api.put(path, api.get(path).json)),
+                    settled(lambda: api.patch(path, {"description": "once"}))]
+    return [f"{path}: {reply!r}" for reply in replies if reply.status != 200]
+
+
+def comes_to(api, path, state):
+    if not wait_for(lambda: api.get(path).json["status"]["state"] == state):
+        raise AssertionError(f"not {state}: {api.get(path)!r}")
+
+
+def instance_verbs(api, path):
+    """Each verb of instances that there is, once, when it can be."""
+    bodies = {"reboot": {"hard": True}, "snapshot": {"name": "taken"},
+              "sshcertificate": {"publicKey": cloud.KEY}}
+    wrong = []
+    for route, item in api.contract.document["paths"].items():
+        verb = route.removeprefix("/v1/instances/{id}/")
+        if verb in (route, "events"):
+            continue
+        where = f"{path}/{verb}"
+        if verb == "rebuild":
+            where += "?allow=rebuild"
+        ask = (lambda: api.get(where)) if "get" in item else \
+            (lambda: api.post(where, bodies.get(verb)))
+        reply = settled(ask)
+        if not wait_for(lambda: api.get(path).json["status"].get("change")
+                        is None):
+            wrong.append(f"{verb} does not end")
+        if reply.status >= 300:
+            wrong.append(f"{verb}: {reply!r}")
+    return wrong
+
+
+def with_machines(api, region, network, make):
+    """What only a provider brings: their paths, and what is wrong."""
+    found = {}
+    for noun in ("flavors", "images"):
+        items = api.get(f"/v1/{noun}?regionId={region}&architecture=x86_64")
+        found[noun] = next(o["id"] for o in items.json["items"]
+                           if "projectId" not in o)
+    path = make("instances", {"name": "once", "networkId": network, "spec": {
+        "flavorId": found["flavors"], "imageId": found["images"],
+        "sshKey": "generated",
+        "sshCertificateAuthorityId": make("sshcas", {
+            "name": "theirs", "projectId": api.get(
+                f"/v1/networks/{network}").json["projectId"]})[-36:]}})
+    comes_to(api, path, "running")
+    server = api.get(path).json["status"]["serverId"]
+    return [f"/v1/flavors/{found['flavors']}", path,
+            f"/v1/servers/{server}"], instance_verbs(api, path)
+
+
+def regional_nouns(api):
+    """The same for the nouns of regions, in one that is simulated."""
+    wrong = []
+
+    def make(noun, body):
+        reply = api.post(f"/v1/{noun}", body)
+        if reply.status != 201:
+            raise AssertionError(f"{noun}: {reply!r}")
+        return f"/v1/{noun}/{reply.json['id']}"
+    project = make("projects", {"name": "regional",
+                                "organizationId": new_org(api)["id"]})[-36:]
+    region = make("regions", {"name": "conventions", "spec": {
+        "provider": "sim"}})
+    where = {"name": "once", "projectId": project, "regionId": region[-36:]}
+    network = make("networks", {**where, "spec": {"prefix": "10.0.0.0/24"}})
+    volume = make("volumes", {**where, "spec": {"sizeGiB": 1}})
+    paths = [volume, make("images", {**where, "spec": {
+        "architecture": "x86_64", "uri": "https://example.org/image"}}),
+        make("sshcas", {"name": "once", "projectId": project}),
+        make("securitygroups", {"name": "once", "networkId": network[-36:]})]
+    if api.post(region + "/sync", None).status != 202:
+        wrong.append("sync")
+    for path in (region, network, volume):
+        comes_to(api, path, "ready")
+    made, failed = with_machines(api, region[-36:], network[-36:], make)
+    wrong += failed
+    if api.post(volume + "/snapshot", {"name": "s"}).status != 201:
+        wrong.append("a volume's snapshot")
+    for path in (*made, *paths, network, region):
+        wrong += read_and_changed(api, path)
+    wrong += deleted(api, [made[1], *paths, network, region])
+    tap.ok(not wrong, "the nouns of regions can be read, changed and deleted",
+           *wrong)
+
+
+def deleted(api, paths):
+    """One after the other: 202 or 204, then they are gone."""
+    wrong = []
+    for path in paths:
+        reply = settled(lambda: api.delete(path))
+        gone = api.get(path + "?wait=deleted&timeoutMs=20000").status
+        if reply.status not in (202, 204) or gone not in (204, 404):
+            wrong.append(f"DELETE {path}: {reply!r}, then {gone}")
+    return wrong
+
+
 def contract_of(server):
     return OpenApi(Client(server).get("/v1/openapi.json").json)
 
@@ -1104,7 +1219,8 @@ def main():
     for function in (create_and_read, replace, merge_patch, delete, validation,
                      read_only_and_immutable, references, unique_names,
                      reserved_tags, preconditions, idempotency, plan, paging,
-                     filters, in_the_past, long_poll, heads, every_noun):
+                     filters, in_the_past, long_poll, heads, every_noun,
+                     regional_nouns):
         tap.section(function, api)
     for function in (watch, filtered_watch, statuses, metrics, small_answers):
         tap.section(function, api, server)
