@@ -8,9 +8,6 @@
 #include "provider/front.h"
 #include "provider/sim.h"
 
-/* Bytes of options, or of credentials. */
-#define OPTIONS_MOST ((size_t)1 << 20)
-
 const struct driver *const drivers[] = {&sim_driver, NULL};
 
 const struct driver *driver_find(const char *name)
@@ -37,19 +34,18 @@ static int tell(const struct violations *v, const char *what, struct err *err)
 	return -1;
 }
 
-/* A copy of N in A: what a driver is told points into it, and lives as long as
- * the driver does. */
-static const struct node *keep(const struct node *n, struct arena *a,
+/* A copy of N that lives as long as the provider: what is decoded points into
+ * it. */
+static const struct node *keep(struct arena *a, const struct node *n,
 			       struct err *err)
 {
-	struct buf text = BUF_INIT(OPTIONS_MOST);
-	const struct node *copy = NULL;
+	struct buf text = BUF_INIT((size_t)1 << 20);
+	const struct node *copy;
 
+	if (!n)
+		return node_new_object(a);
 	json_write(n, false, &text);
-	if (buf_ok(&text))
-		copy = json_parse(buf_str(&text), text.len, a, err);
-	else
-		err_set(err, ERR_TOO_LARGE, "options are too large");
+	copy = json_parse(buf_str(&text), text.len, a, err);
 	buf_release(&text);
 	return copy;
 }
@@ -64,7 +60,7 @@ static int decode(struct front *f, const struct field *fields, size_t size,
 	void *out;
 
 	*ret = NULL;
-	n = n ? keep(n, a, err) : node_new_object(a);
+	n = keep(a, n, err);
 	if (!n)
 		return -1;
 	if (node_type(n) != NODE_OBJECT)
