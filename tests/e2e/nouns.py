@@ -416,8 +416,10 @@ def in_use(w):
             "name": "used", "projectId": w.a.project}))["id"],
         "volumes": made(call.post("/v1/volumes", {
             "name": "used", **here, "spec": {"sizeGiB": 1}}))["id"],
-        "images": made(call.post("/v1/images", {"name": "used", **here, "spec": {
-            "architecture": "x86_64", "uri": "https://example.org/i"}}))["id"]}
+        "images": made(call.post("/v1/images", {
+            "name": "used", **here, "spec": {
+                "architecture": "x86_64",
+                "uri": "https://example.org/i"}}))["id"]}
     for noun in ("images", "volumes"):
         w.ready(f"/v1/{noun}/{ids[noun]}")
     flavor = next(f["id"] for f in call.get(
