@@ -34,6 +34,22 @@ static int tell(const struct violations *v, const char *what, struct err *err)
 	return -1;
 }
 
+/* A copy of N that lives as long as the provider: what is decoded points into
+ * it. */
+static const struct node *keep(struct arena *a, const struct node *n,
+			       struct err *err)
+{
+	struct buf text = BUF_INIT((size_t)1 << 20);
+	const struct node *copy;
+
+	if (!n)
+		return node_new_object(a);
+	json_write(n, false, &text);
+	copy = json_parse(buf_str(&text), text.len, a, err);
+	buf_release(&text);
+	return copy;
+}
+
 /* N as one of the driver's structs; without a table nothing may be said. */
 static int decode(struct front *f, const struct field *fields, size_t size,
 		  const struct node *n, const char *what, const void **ret,
@@ -43,9 +59,10 @@ static int decode(struct front *f, const struct field *fields, size_t size,
 	struct violations v;
 	void *out;
 
-	if (!n)
-		n = node_new_object(a);
 	*ret = NULL;
+	n = keep(a, n, err);
+	if (!n)
+		return -1;
 	if (node_type(n) != NODE_OBJECT)
 		return err_set(err, ERR_INVALID, "%s must be an object, not %s",
 			       what, node_type_name(n));
