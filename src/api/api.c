@@ -84,13 +84,13 @@ void api_drain(struct api *api)
 
 static bool takes_word(const struct call *c, const char *word)
 {
-	const char *path;
+	char path[FILTER_PATH];
 
 	for (const char *const *w = c->route->query; *w; w++)
 		if (strcmp(*w, word) == 0)
 			return true;
 	return c->route->flags & ROUTE_FILTERS && c->noun &&
-	       filter_field(c->noun->kind, word, &path);
+	       filter_field(c->noun->kind, word, path);
 }
 
 static int check_query(struct call *c, struct err *err)
@@ -195,7 +195,7 @@ static int check_body(struct call *c, struct err *err)
 	if (!want && c->x->body_len)
 		return err_set(err, ERR_INVALID, "%s takes no body",
 			       c->x->method);
-	if (!want)
+	if (!want || (c->route->flags & ROUTE_BODY_OPTIONAL && !c->x->body_len))
 		return 0;
 	type = exchange_header(c->x, "Content-Type");
 	coding = exchange_header(c->x, "Content-Encoding");

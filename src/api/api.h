@@ -16,8 +16,10 @@
 #include "http/exchange.h"
 
 struct api;
+struct node;
 struct quota_sums;
 struct store;
+struct violations;
 
 struct api_conf {
 	struct store *store;
@@ -31,6 +33,13 @@ struct api_conf {
 	unsigned requests_per_second; /* a caller; 0: no limit */
 	size_t pending_most; /* changes that may wait to be written: 2048 */
 	size_t streams_most; /* watches and long polls at a time: 16384 */
+
+	/* Adds to V whatever is wrong with a region's provider, options and
+	 * credentials (either may be NULL), by their pointers in a region; may
+	 * itself be NULL. */
+	void (*check_region)(const char *provider, const struct node *options,
+			     const struct node *credentials,
+			     struct violations *v);
 
 	/* More lines for /metrics; may be NULL. */
 	void (*metrics)(void *ctx, struct buf *out);

@@ -33,6 +33,17 @@ int call_number(const struct call *c, const char *word, uint64_t least,
 	return 0;
 }
 
+int call_body(struct call *c, void *out, struct err *err)
+{
+	struct arena *a = c->x->arena;
+	struct violations v;
+
+	violations_init(&v, a);
+	field_decode(c->route->takes, c->body ? c->body : node_new_object(a),
+		     FIELD_CREATE, out, &v);
+	return v.n ? violations_err(&v, err) : 0;
+}
+
 void call_reply_with(struct call *c, struct reply *r)
 {
 	struct api *api = c->api;

@@ -3,8 +3,11 @@
 
 #include "api/call.h"
 
+enum { FILTER_PATH = 48 };
+
 struct filter {
-	const char *path, *value;
+	char path[FILTER_PATH];
+	const char *value;
 	const struct field *field;
 };
 
@@ -20,6 +23,7 @@ struct filters {
 int filters_read(const struct call *c, struct filters *ret, struct err *err);
 bool filters_match(const struct filters *f, const void *object);
 
-/* The field that a query word filters by, or NULL. */
+/* The field that a query word filters by, or NULL.  Those in spec and status are
+ * named by their last word alone. */
 const struct field *filter_field(const struct kind *k, const char *word,
-				 const char **ret_path);
+				 char path[FILTER_PATH]);

@@ -17,27 +17,46 @@
 
 #define ROOM_MOST ((size_t)4 << 20)
 
+static bool is_filter(const struct field *f)
+{
+	return (f->flags & FIELD_INDEX || f->refers) &&
+	       !(f->flags & FIELD_SECRET);
+}
+
+/* In the object WHERE of kind K. */
+static const struct field *filter_in(const struct kind *k, const char *where,
+				     const char *word, char path[FILTER_PATH])
+{
+	const struct field *f;
+	size_t w = strlen(where), len = strlen(word);
+
+	if (w + len + 2 > FILTER_PATH || strchr(word, '.'))
+		return NULL;
+	memcpy(path, where, w);
+	path[w] = '.';
+	memcpy(path + w + 1, word, len + 1);
+	f = field_find(k->fields, path, NULL, NULL);
+	return f && f->type != FIELD_LIST && is_filter(f) ? f : NULL;
+}
+
 const struct field *filter_field(const struct kind *k, const char *word,
-				 const char **ret_path)
+				 char path[FILTER_PATH])
 {
 	struct field_walk w = field_walk(k->fields);
 	const struct field *f;
 
 	if (strcmp(word, "tag") == 0)
 		word = "tags";
-	*ret_path = word;
-	if (strcmp(word, "state") == 0) {
-		*ret_path = "status.state";
-		f = field_find(k->fields, "status.state", NULL, NULL);
-		return f && f->flags & FIELD_STATE ? f : NULL;
-	}
+	if (strlen(word) >= FILTER_PATH)
+		return NULL;
 	while ((f = field_walk_next(&w, NULL)))
 		if (strcmp(f->name, word) == 0 &&
-		    (f->flags & FIELD_INDEX || f->refers ||
-		     strcmp(word, "name") == 0) &&
-		    !(f->flags & FIELD_SECRET))
+		    (is_filter(f) || strcmp(word, "name") == 0)) {
+			memcpy(path, word, strlen(word) + 1);
 			return f;
-	return NULL;
+		}
+	f = filter_in(k, "spec", word, path);
+	return f ? f : filter_in(k, "status", word, path);
 }
 
 int filters_read(const struct call *c, struct filters *ret, struct err *err)
@@ -47,7 +66,7 @@ int filters_read(const struct call *c, struct filters *ret, struct err *err)
 		const struct uri_pair *p = &c->uri.query[i];
 		struct filter *f = &ret->list[ret->n];
 
-		f->field = filter_field(c->noun->kind, p->name, &f->path);
+		f->field = filter_field(c->noun->kind, p->name, f->path);
 		if (!f->field)
 			continue;
 		f->value = p->value;
@@ -281,7 +300,7 @@ void handle_events(struct call *c)
 		return;
 	}
 	f = &p.filters.list[p.filters.n++];
-	f->field = filter_field(&event_kind, "objectId", &f->path);
+	f->field = filter_field(&event_kind, "objectId", f->path);
 	f->value = c->id;
 	reply_page(c, &p);
 }

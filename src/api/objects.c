@@ -119,6 +119,7 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	struct call *c = ctx;
 	const struct kind *k = c->noun->kind;
 	struct meta *meta = c->object;
+	int (*make)(struct call *, struct tx *, void *, struct err *);
 	bool found;
 
 	c->planned = NULL;
@@ -128,12 +129,13 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 		return found && c->replayed ? 0 : -1;
 	if (!c->noun->permits && permit_create(c, c->object, err) < 0)
 		return -1;
+	make = c->make ? c->make : c->noun->create;
 	meta->id = c->new_id;
 	tx_new_id(tx, c->new_id);
 	meta->generation = 1;
 	meta->created_at = meta->updated_at = tx_time(tx);
 	meta->created_by = meta->updated_by = c->who->name;
-	if ((c->noun->create && c->noun->create(c, tx, c->object, err) < 0) ||
+	if ((make && make(c, tx, c->object, err) < 0) ||
 	    tx_put(tx, k, c->object, err) < 0)
 		return -1;
 	if (c->plan)
@@ -244,6 +246,24 @@ void handle_create(struct call *c)
 		call_fail(c, &err);
 	else
 		call_change(c, create);
+}
+
+void call_create(struct call *c, const struct kind *k,
+		 int (*make)(struct call *c, struct tx *tx, void *object,
+			     struct err *err))
+{
+	struct err err = {0};
+
+	if (read_key(c, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	c->of = c->id;
+	c->id = NULL;
+	c->noun = noun_find(k->plural);
+	c->make = make;
+	c->object = arena_alloc(c->x->arena, k->size);
+	call_change(c, create);
 }
 
 /* What a PATCH leads to: the object as it is, with the patch merged in. */

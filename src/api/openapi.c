@@ -82,38 +82,41 @@ static void add_parameter(struct buf *out, const char *in, const char *name,
 	buf_addc(out, '}');
 }
 
+/* The words that a list of K is filtered by, of FIELDS of it. */
+static void add_filters(struct buf *out, const struct kind *k,
+			const struct field *fields)
+{
+	struct field_walk w = field_walk(fields);
+	char path[FILTER_PATH];
+	const struct field *f;
+
+	while ((f = field_walk_next(&w, NULL))) {
+		if (f->type == FIELD_TAGS && fields == k->fields)
+			add_parameter(out, "query", "tag",
+				      "{\"type\":\"array\",\"items\":{\"type\":"
+				      "\"string\"}}",
+				      "Only those with this tag: key=value.  "
+				      "May come several times.");
+		else if (f->type == FIELD_OBJECT && fields == k->fields)
+			add_filters(out, k, f->fields);
+		else if (filter_field(k, f->name, path) == f)
+			add_parameter(out, "query", f->name,
+				      "{\"type\":\"string\"}",
+				      "Only those where it is this.");
+	}
+}
+
 static void add_query(struct buf *out, const struct route *r,
 		      const struct kind *k)
 {
-	static const char text[] = "{\"type\":\"string\"}";
-	struct field_walk w;
-	const struct field *f;
 
 	for (const char *const *q = r->query; *q; q++)
 		for (size_t i = 0; i < COUNT_OF(words); i++)
 			if (strcmp(words[i].name, *q) == 0)
 				add_parameter(out, "query", *q, words[i].schema,
 					      words[i].doc);
-	if (!(r->flags & ROUTE_FILTERS) || !k)
-		return;
-	assert(k);
-	w = field_walk(k->fields);
-	while ((f = field_walk_next(&w, NULL))) {
-		const char *path;
-
-		if (f->type == FIELD_TAGS)
-			add_parameter(out, "query", "tag",
-				      "{\"type\":\"array\",\"items\":{\"type\":"
-				      "\"string\"}}",
-				      "Only those with this tag: key=value.  "
-				      "May come several times.");
-		else if (filter_field(k, f->name, &path))
-			add_parameter(out, "query", f->name, text,
-				      "Only those where it is this.");
-	}
-	if (filter_field(k, "state", &(const char *){NULL}))
-		add_parameter(out, "query", "state", text,
-			      "Only those in this state.");
+	if (r->flags & ROUTE_FILTERS && k)
+		add_filters(out, k, k->fields);
 }
 
 /* What follows the id in a path: "rotate"; NULL when nothing does. */
@@ -158,6 +161,16 @@ static void add_request(struct buf *out, const struct route *r,
 	} bodies[] = {
 		{"POST", "Create"}, {"PUT", "Replace"}, {"PATCH", "Patch"}};
 
+	if (r->takes) {
+		buf_addf(out,
+			 ",\"requestBody\":{\"required\":%s,\"content\":{"
+			 "\"%s\":{\"schema\":",
+			 r->flags & ROUTE_BODY_OPTIONAL ? "false" : "true",
+			 r->consumes[0]);
+		schema_write(r->takes, SCHEMA_CREATE, out);
+		buf_adds(out, "}}}");
+		return;
+	}
 	for (size_t i = 0; k && r->consumes && i < COUNT_OF(bodies); i++) {
 		if (strcmp(bodies[i].method, r->method) != 0)
 			continue;
@@ -268,18 +281,6 @@ static void add_content(struct buf *out, const char *type, const char *schema,
 		 more);
 }
 
-static void add_plain(struct buf *out, const struct route *r)
-{
-	for (size_t i = 0; i < COUNT_OF(plain); i++) {
-		if (strcmp(plain[i].path, r->path) != 0)
-			continue;
-		add_answer(out, plain[i].status, "The answer.", "");
-		add_content(out, plain[i].type, plain[i].schema,
-			    plain[i].more ? plain[i].more : "");
-		buf_adds(out, "},");
-	}
-}
-
 /* The object, its list, or the plan to change it. */
 static void add_schema(struct buf *out, const char *title, const char *suffix,
 		       const char *more)
@@ -291,6 +292,34 @@ static void add_schema(struct buf *out, const char *title, const char *suffix,
 	add_content(out, "application/json", buf_str(&ref), more);
 	buf_adds(out, "},");
 	buf_release(&ref);
+}
+
+/* Done, made anew, or begun: the object as it then is. */
+static void add_given(struct buf *out, const struct kind *k)
+{
+	static const char *const statuses[] = {"200", "201", "202"};
+
+	for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+		add_answer(out, statuses[i], "The object.",
+			   ",\"headers\":{\"ETag\":" TEXT_HEADER
+			   ",\"Location\":" TEXT_HEADER
+			   ",\"Idempotency-Replayed\":" TEXT_HEADER "}");
+		add_schema(out, k->title, "", "");
+	}
+}
+
+static void add_plain(struct buf *out, const struct route *r)
+{
+	if (r->gives)
+		add_given(out, r->gives);
+	for (size_t i = 0; i < COUNT_OF(plain); i++) {
+		if (strcmp(plain[i].path, r->path) != 0)
+			continue;
+		add_answer(out, plain[i].status, "The answer.", "");
+		add_content(out, plain[i].type, plain[i].schema,
+			    plain[i].more ? plain[i].more : "");
+		buf_adds(out, "},");
+	}
 }
 
 static void add_either(struct buf *out, const char *title)
@@ -336,9 +365,10 @@ static void add_noun_answers(struct buf *out, const struct route *r,
 		add_answer(out, "200", "The plan.", "");
 		add_schema(out, "Plan", "", "");
 		add_answer(out, "204", "Deleted.", "},");
-		if (noun_find(k->plural)->cascades) {
+		if (noun_find(k->plural)->cascades || k->backed) {
 			add_answer(out, "202",
-				   "What is its is being deleted first.", etag);
+				   "It is being deleted, what is its first.",
+				   etag);
 			add_schema(out, k->title, "", "");
 		}
 	} else {

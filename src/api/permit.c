@@ -19,7 +19,7 @@ static bool reaches(const struct call *c, const struct region *r)
 	const char *const *ids = r->spec.organization_ids.at;
 
 	for (size_t i = 0; i < r->spec.organization_ids.n; i++)
-		if (access_in(c->who, ids[i]))
+		if (access_in(c->who, (struct owner){ids[i], NULL}))
 			return true;
 	return !r->spec.organization_ids.n;
 }
@@ -82,7 +82,16 @@ bool permit_sees(const struct call *c, const struct kind *k, const void *object)
 
 bool permit_view(void *ctx, const struct kind *k, const void *object)
 {
-	return permit_sees(ctx, k, object);
+	const struct call *c = ctx;
+
+	if (permit_sees(c, k, object))
+		return true;
+	if (!object)
+		return false;
+	if (k == &region_kind)
+		return reaches(c, object);
+	return (k == &organization_kind || k == &project_kind) &&
+	       access_in(c->who, kind_owner(k, object));
 }
 
 static int forbid(const struct kind *k, enum verb verb, struct err *err)

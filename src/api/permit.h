@@ -12,7 +12,9 @@
 bool permit_sees(const struct call *c, const struct kind *k,
 		 const void *object);
 
-/* The same as the store's question in a transaction; CTX is the call. */
+/* What the caller's objects may refer to, as the store's question in a
+ * transaction: what it may read, and its own organization, project and regions,
+ * which follow from what it names.  CTX is the call. */
 bool permit_view(void *ctx, const struct kind *k, const void *object);
 
 /* The caller may do VERB to OBJECT, of the call's noun; OBJECT may be NULL,

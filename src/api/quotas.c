@@ -57,6 +57,18 @@ int quota_remove(struct call *c, struct tx *tx, const void *old,
 	return quota_check_limits(c->api->conf.sums, tx, old, NULL, err);
 }
 
+/* What the server counts for its own objects is no one else's to say: it comes
+ * and goes with them. */
+static int check_foreign(const struct allocation *a, enum err_code code,
+			 struct err *err)
+{
+	if (!kind_find(a->object_kind))
+		return 0;
+	return err_at(err, code, "/objectKind",
+		      "what %s use is counted by the server alone",
+		      kind_find(a->object_kind)->plural);
+}
+
 /* An object has one allocation: its id follows from the object's, and from its
  * organization's, so that what others have is not told. */
 int allocation_create(struct call *c, struct tx *tx, void *object,
@@ -64,7 +76,8 @@ int allocation_create(struct call *c, struct tx *tx, void *object,
 {
 	struct allocation *a = object;
 
-	if (tx_check_references(tx, &allocation_kind, a, err) < 0)
+	if (check_foreign(a, ERR_INVALID, err) < 0 ||
+	    tx_check_references(tx, &allocation_kind, a, err) < 0)
 		return -1;
 	quota_allocation_id(a->organization_id, a->object_id, c->new_id);
 	if (tx_get(tx, &allocation_kind, c->new_id))
@@ -77,8 +90,17 @@ int allocation_create(struct call *c, struct tx *tx, void *object,
 int allocation_update(struct call *c, struct tx *tx, const void *old,
 		      void *object, struct err *err)
 {
-	(void)old;
+	if (check_foreign(old, ERR_CONFLICT, err) < 0)
+		return -1;
 	return quota_charge(c->api->conf.sums, tx, object, err);
+}
+
+int allocation_remove(struct call *c, struct tx *tx, const void *old,
+		      struct err *err)
+{
+	(void)c;
+	(void)tx;
+	return check_foreign(old, ERR_CONFLICT, err);
 }
 
 static void add_use(struct call *c, const struct quotakind *k, struct owner o,

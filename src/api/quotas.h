@@ -16,6 +16,8 @@ int allocation_create(struct call *c, struct tx *tx, void *object,
 		      struct err *err);
 int allocation_update(struct call *c, struct tx *tx, const void *old,
 		      void *object, struct err *err);
+int allocation_remove(struct call *c, struct tx *tx, const void *old,
+		      struct err *err);
 
 /* GET /v1/organizations/{id}/usage and /v1/projects/{id}/usage. */
 void handle_usage(struct call *c);

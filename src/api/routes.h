@@ -28,6 +28,7 @@ enum {
 	ROUTE_FILTERS = 1 << 0, /* a list, filtered by fields, or a watch */
 	ROUTE_PROBE = 1 << 1,
 	ROUTE_LINES = 1 << 2, /* may be answered with lines of JSON */
+	ROUTE_BODY_OPTIONAL = 1 << 3,
 };
 
 /* What a caller needs.  A row without one does not compile: see ROUTE(). */
@@ -62,13 +63,15 @@ struct route {
 	const char *summary;
 	void (*handle)(struct call *c);
 	unsigned flags;
+	const struct field *takes; /* its body, when that is not the noun's */
+	const struct kind *gives;  /* the object in its answer, likewise */
 };
 
-#define ROUTE(method, path, what, query, consumes, summary, handle, flags)     \
+#define ROUTE(method, path, what, query, consumes, summary, handle, ...)       \
 	{                                                                      \
 		method, path,                                                  \
 			(enum need)(sizeof(char[(what) ? 1 : -1]) * (what)),   \
-			query, consumes, summary, handle, flags                \
+			query, consumes, summary, handle, __VA_ARGS__          \
 	}
 
 extern const struct route routes[];

@@ -626,16 +626,24 @@ bool access_may_anywhere(const struct principal *p, int noun, enum verb verb)
 	return false;
 }
 
-bool access_in(const struct principal *p, const char *organization)
+bool access_in(const struct principal *p, struct owner o)
 {
-	if (p->as && !access_in(p->as, organization))
+	if (p->as && !access_in(p->as, o))
 		return false;
-	if (p->scope.organization && !same(p->scope.organization, organization))
+	if ((p->scope.organization &&
+	     !same(p->scope.organization, o.organization)) ||
+	    (p->scope.project && o.project &&
+	     !same(p->scope.project, o.project)))
 		return false;
-	for (size_t i = 0; i < p->n; i++)
-		if (!p->grants[i].organization ||
-		    same(p->grants[i].organization, organization))
+	for (size_t i = 0; i < p->n; i++) {
+		const struct grant *g = &p->grants[i];
+
+		if (!g->organization ||
+		    (same(g->organization, o.organization) &&
+		     (!g->project || !o.project ||
+		      same(g->project, o.project))))
 			return true;
+	}
 	return false;
 }
 

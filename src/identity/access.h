@@ -79,8 +79,8 @@ bool access_may(const struct principal *p, int noun, enum verb verb,
 /* P may do it somewhere. */
 bool access_may_anywhere(const struct principal *p, int noun, enum verb verb);
 
-/* P may do anything at all in ORGANIZATION, or everywhere. */
-bool access_in(const struct principal *p, const char *organization);
+/* P may do anything at all in the organization, or project, that O is. */
+bool access_in(const struct principal *p, struct owner o);
 
 /* P holds all of R there: it may pass it on. */
 bool access_holds(const struct principal *p, const struct rights *r,

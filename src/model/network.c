@@ -97,7 +97,7 @@ static int prefix_read(const char *text, struct prefix *ret)
 	ret->family = strchr(address, ':') ? AF_INET6 : AF_INET;
 	ret->len = ret->family == AF_INET ? 32 : 128;
 	if (slash)
-		ret->len = atoi(slash + 1);
+		ret->len = (int)strtol(slash + 1, NULL, 10);
 	return inet_pton(ret->family, address, ret->bytes) == 1 ? 0 : -1;
 }
 
@@ -175,4 +175,20 @@ void network_check(const struct network *n, struct violations *v)
 			violations_add(v, pointer, "%s is not in the network",
 				       a[i]);
 	}
+}
+
+static bool overlap(const char *a, const char *b)
+{
+	struct prefix p, q;
+
+	return a && b && prefix_read(a, &p) == 0 && prefix_read(b, &q) == 0 &&
+	       (prefix_has(&p, &q) || prefix_has(&q, &p));
+}
+
+const char *network_overlaps(const struct network *a, const struct network *b)
+{
+	if (overlap(a->spec.prefix, b->spec.prefix))
+		return "/spec/prefix";
+	return overlap(a->spec.prefix6, b->spec.prefix6) ? "/spec/prefix6"
+							 : NULL;
 }

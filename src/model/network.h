@@ -32,5 +32,9 @@ struct network {
 
 extern const struct kind network_kind;
 
+/* A pointer to the prefix of A that shares addresses with one of B; NULL when
+ * there is none. */
+const char *network_overlaps(const struct network *a, const struct network *b);
+
 /* Everything about its addresses that the table of fields cannot say. */
 void network_check(const struct network *n, struct violations *v);

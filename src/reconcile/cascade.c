@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/region.h"
 #include "store/read.h"
 #include "store/tx.h"
 
@@ -22,6 +23,8 @@ static const struct {
 } roots[] = {
 	{&organization_kind, "organizationId"},
 	{&project_kind, "projectId"},
+	/* Nobody has anything there by then: what is left is what it offers. */
+	{&region_kind, "regionId"},
 };
 
 struct dying {
@@ -105,10 +108,12 @@ static void write_audit(struct tx *tx, const struct dying *d, size_t n)
 		 arena_printf(tx_arena(tx),
 			      "{\"who\":{\"id\":\"muster\",\"name\":"
 			      "\"muster\"},\"action\":\"cascade\",\"kind\":"
-			      "\"%s\",\"objectId\":\"%s\","
-			      "\"organizationId\":\"%s\",\"count\":%zu,"
-			      "\"result\":\"ok\"}",
-			      k->name, d->id, organization, n));
+			      "\"%s\",\"objectId\":\"%s\"%s%s%s,"
+			      "\"count\":%zu,\"result\":\"ok\"}",
+			      k->name, d->id,
+			      organization ? ",\"organizationId\":\"" : "",
+			      organization ? organization : "",
+			      organization ? "\"" : "", n));
 }
 
 /* Delete what belongs to D, from the kinds that refer to others on. */

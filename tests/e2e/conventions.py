@@ -945,6 +945,9 @@ def metrics(api, server):
             typed[words[2]] = words[3]
         elif match := SAMPLE.match(line):
             name = match.group(1)
+            part = re.sub("_(bucket|sum|count)$", "", name)
+            if typed.get(part) == "histogram":
+                name = part
             if name not in typed or name not in helped or \
                     line.split(" ")[0] in values:
                 wrong.append(line)

@@ -59,9 +59,10 @@ static void put_region(struct world *w, const char *name, const char *only,
 		       const char *id)
 {
 	static const char *able[] = {
-		"stop",    "reboot",     "resize", "rebuild",       "tags",
-		"access",  "console",    "import", "snapshot",      "networks",
-		"volumes", "growVolume", "groups", "snapshotVolume"};
+		"stop",     "reboot",  "resize",        "rebuild",
+		"tag",      "access",  "console",       "consoleOutput",
+		"import",   "volumes", "snapshot",      "growRootDisk",
+		"networks", "spot",    "securityGroups"};
 	static struct zone zones[] = {{"a", true}, {"b", true}};
 	struct region r = {.meta = {.id = id, .name = name}};
 

@@ -178,7 +178,7 @@ static void fill_project(struct rig *r, enum place p)
 	uuid_v5(r->project[p], "object", object);
 	snprintf(body, sizeof(body),
 		 "{\"organizationId\":\"%s\",\"projectId\":\"%s\","
-		 "\"objectKind\":\"instance\",\"objectId\":\"%s\"}",
+		 "\"objectKind\":\"thing\",\"objectId\":\"%s\"}",
 		 org_of(r, p), r->project[p], object);
 	create(r, "allocations", body, r->allocation[p]);
 }
@@ -203,8 +203,9 @@ static void compute_body(const struct rig *r, const struct kind *k,
 		snprintf(to, room, "\"projectId\":\"%s\"", r->project[p]);
 		return;
 	}
-	if (k == &network_kind)
-		spec = "{\"prefix\":\"10.0.0.0/24\"}";
+	if (k == &network_kind) /* the first is there when others are tried */
+		spec = *r->network[p] ? "{\"prefix\":\"10.0.1.0/24\"}"
+				      : "{\"prefix\":\"10.0.0.0/24\"}";
 	else if (k == &volume_kind)
 		spec = "{\"sizeGiB\":1}";
 	else

@@ -189,7 +189,7 @@ static struct ask *begin_allocation(struct play *p)
 	snprintf(a->target, sizeof(a->target), "/v1/allocations");
 	snprintf(a->body, sizeof(a->body),
 		 "{\"organizationId\":\"%s\",\"projectId\":\"%s\","
-		 "\"objectKind\":\"instance\",\"objectId\":\"%s\","
+		 "\"objectKind\":\"thing\",\"objectId\":\"%s\","
 		 "\"amounts\":[{\"kind\":\"instances\",\"committed\":%d,"
 		 "\"reserved\":%d}]}",
 		 p->org, p->project[roll(&p->w, PROJECTS)], p->object[i],

@@ -1,0 +1,117 @@
+/* machine_change_plan.c - what a change that was allowed does to a machine. */
+#include <string.h>
+
+#include "reconcile/machine_plan_priv.h"
+
+static bool drop(struct machine_step *ret, const char *why)
+{
+	plan_do(ret, MACHINE_DROP_CHANGE);
+	ret->why = why;
+	return true;
+}
+
+static bool call(struct machine_step *ret, enum machine_do what)
+{
+	plan_do(ret, what);
+	return true;
+}
+
+static bool plan_reboot(const struct machine_view *v, struct machine_step *ret)
+{
+	const struct change *c = &v->i->status.change;
+	int state = v->s->status.state;
+	bool lost = state == INSTANCE_UNKNOWN || state == INSTANCE_FAILED;
+
+	ret->hard = c->action == CHANGE_HARD_REBOOT;
+	if (c->step == CHANGE_WAITING) {
+		if (!view_can(v, CAN_REBOOT))
+			return drop(ret, "the region cannot reboot machines");
+		if (state == INSTANCE_RUNNING || (lost && ret->hard))
+			return call(ret, MACHINE_REBOOT);
+	} else if (state == INSTANCE_RUNNING) {
+		return call(ret, MACHINE_CHANGE_DONE);
+	} else if (state == INSTANCE_PENDING && v->s->status.deadline &&
+		   v->now >= v->s->status.deadline) {
+		return drop(ret, "the machine did not come back in time");
+	}
+	if (state == INSTANCE_STOPPED || state == INSTANCE_FAILED)
+		return drop(ret, "the machine does not run");
+	return false;
+}
+
+static bool plan_resize(const struct machine_view *v, struct machine_step *ret)
+{
+	const struct change *c = &v->i->status.change;
+	int state = v->s->status.state;
+
+	if (c->step == CHANGE_WAITING &&
+	    strcmp(v->s->asked.flavor_id, v->i->spec.flavor_id) == 0)
+		return call(ret, MACHINE_CHANGE_DONE);
+	if (!view_can(v, CAN_RESIZE))
+		return drop(ret, "the region cannot resize machines");
+	if (!v->flavors[0]) {
+		plan_await(v, ret, "waits for its flavor");
+		return true;
+	}
+	if (state == INSTANCE_STOPPED ||
+	    (state == INSTANCE_RUNNING && v->facts->resize_live))
+		return call(ret, MACHINE_RESIZE);
+	if (state == INSTANCE_RUNNING)
+		return call(ret, MACHINE_STOP);
+	if (state == INSTANCE_FAILED)
+		return drop(ret, "the machine failed");
+	return false;
+}
+
+/* Something else is put in its place, once everything for that is there. */
+static bool plan_anew(const struct machine_view *v, struct machine_step *ret)
+{
+	bool in_place = v->i->status.change.action == CHANGE_REBUILD;
+	int state = v->s->status.state;
+
+	if (in_place && !view_can(v, CAN_REBUILD))
+		return drop(ret, "the region cannot rebuild machines");
+	if (v->missing)
+		plan_await(v, ret, v->missing);
+	else if (!in_place)
+		plan_do(ret, MACHINE_GIVE_UP);
+	else if (is_steady(state) || state == INSTANCE_FAILED ||
+		 state == INSTANCE_UNKNOWN)
+		plan_do(ret, MACHINE_REBUILD);
+	else
+		return false;
+	return true;
+}
+
+static bool plan_starting(const struct machine_view *v,
+			  struct machine_step *ret)
+{
+	switch (v->s->status.state) {
+	case INSTANCE_RUNNING:
+		return call(ret, MACHINE_CHANGE_DONE);
+	case INSTANCE_STOPPED:
+		return v->i->spec.power == POWER_OFF &&
+		       call(ret, MACHINE_CHANGE_DONE);
+	case INSTANCE_FAILED:
+		return drop(ret, "the machine failed");
+	default:
+		return false;
+	}
+}
+
+bool plan_change(const struct machine_view *v, struct machine_step *ret)
+{
+	const struct change *c = &v->i->status.change;
+
+	if (c->step == CHANGE_STARTING)
+		return plan_starting(v, ret);
+	switch (c->action) {
+	case CHANGE_REBOOT:
+	case CHANGE_HARD_REBOOT:
+		return plan_reboot(v, ret);
+	case CHANGE_RESIZE:
+		return plan_resize(v, ret);
+	default:
+		return plan_anew(v, ret);
+	}
+}
