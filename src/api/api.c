@@ -89,6 +89,10 @@ static bool takes_word(const struct call *c, const char *word)
 	for (const char *const *w = c->route->query; *w; w++)
 		if (strcmp(*w, word) == 0)
 			return true;
+	if (c->route->need == NEED_UPDATE && c->noun->words)
+		for (const char *const *w = c->noun->words; *w; w++)
+			if (strcmp(*w, word) == 0)
+				return true;
 	return c->route->flags & ROUTE_FILTERS && c->noun &&
 	       filter_field(c->noun->kind, word, path);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/routes.h"
+#include "api/verb.h"
 #include "base/log.h"
 
 const char *call_arg(const struct call *c, const char *word)

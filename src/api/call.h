@@ -62,6 +62,7 @@ struct call {
 	bool replayed, accepted; /* done before; begun, and not done yet */
 	const char *secret;      /* shown with the answer, and never again */
 	const char *planned;     /* what is answered instead: the plan's body */
+	const char *plan_json;   /* the noun's own plan, for that */
 
 	struct wait *wait; /* a long poll under way */
 };
@@ -80,17 +81,6 @@ int call_renew(struct call *c, struct err *err) MUST_CHECK;
 /* Run FN, a change, and answer with the call's object as it then is. */
 void call_change(struct call *c,
 		 int (*fn)(struct tx *tx, void *ctx, struct err *err));
-
-/* Create an object of kind K from the one that the call names, as by a POST of
- * its own: MAKE fills OBJECT, zeroed but for what all nouns have in common, and
- * asks for permission; the call's `of` is what it is made of. */
-void call_create(struct call *c, const struct kind *k,
-		 int (*make)(struct call *c, struct tx *tx, void *object,
-			     struct err *err));
-
-/* The body, read by the route's table into OUT, which is zeroed; without one
- * it is as if it were empty. */
-int call_body(struct call *c, void *out, struct err *err) MUST_CHECK;
 
 /* Who did ACTION to object ID, for the audit trail. */
 void call_audit(struct call *c, struct tx *tx, const char *action,

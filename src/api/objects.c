@@ -2,14 +2,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/key.h"
 #include "api/permit.h"
 #include "api/routes.h"
-#include "base/digest.h"
+#include "api/verb.h"
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "model/deletion.h"
-
-#define KEY_MOST 255
 
 void handle_get(struct call *c)
 {
@@ -64,12 +63,15 @@ static void check_tags(const struct meta *old, const struct meta *new,
 }
 
 /* A plan is a transaction that is taken back: it went through every check. */
-static int give_plan(struct call *c, const char *action, const void *object)
+int call_plan(struct call *c, const char *action, const void *object)
 {
 	struct buf b = BUF_INIT((size_t)8 << 20);
 
-	buf_addf(&b, "{\"plan\":{\"action\":\"%s\",\"kind\":\"%s\"}", action,
-		 c->noun->kind->name);
+	if (c->plan_json)
+		buf_addf(&b, "{\"plan\":%s", c->plan_json);
+	else
+		buf_addf(&b, "{\"plan\":{\"action\":\"%s\",\"kind\":\"%s\"}",
+			 action, c->noun->kind->name);
 	if (object) {
 		buf_adds(&b, ",\"object\":");
 		field_encode(c->noun->kind->fields, object, FIELD_PUBLIC, &b);
@@ -78,31 +80,6 @@ static int give_plan(struct call *c, const char *action, const void *object)
 	c->planned = arena_memdup(c->x->arena, b.data, b.len);
 	buf_release(&b);
 	return -1;
-}
-
-/* The request was answered before: have that answered again. */
-static int replay(struct call *c, struct tx *tx, bool *ret_found,
-		  struct err *err)
-{
-	const char *digest;
-	struct record r;
-
-	*ret_found = c->key && tx_recall(tx, c->key, &digest, &r);
-	if (!*ret_found)
-		return 0;
-	if (strcmp(digest, c->digest) != 0)
-		return err_set(err, ERR_CONFLICT,
-			       "the Idempotency-Key was used for another "
-			       "request");
-	/* Another token of the same caller, or it acting for somebody, may not
-	 * be permitted what it was. */
-	if (!permit_sees(c, c->noun->kind, r.object) &&
-	    permit_create(c, r.object, err) < 0)
-		return -1;
-	c->replayed = true;
-	c->revision = r.revision;
-	memcpy(c->new_id, r.id, sizeof(c->new_id) - 1);
-	return 0;
 }
 
 static int decode(struct call *c, struct node *n, enum field_mode mode,
@@ -125,8 +102,10 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	c->planned = NULL;
 	c->replayed = false;
 	tx_set_view(tx, permit_view, c);
-	if (replay(c, tx, &found, err) < 0 || found)
-		return found && c->replayed ? 0 : -1;
+	if (key_replay(c, tx, &found, err) < 0)
+		return -1;
+	if (found)
+		return 0;
 	if (!c->noun->permits && permit_create(c, c->object, err) < 0)
 		return -1;
 	make = c->make ? c->make : c->noun->create;
@@ -136,13 +115,13 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	meta->created_at = meta->updated_at = tx_time(tx);
 	meta->created_by = meta->updated_by = c->who->name;
 	if ((make && make(c, tx, c->object, err) < 0) ||
-	    tx_put(tx, k, c->object, err) < 0)
+	    tx_put(tx, k, c->object, err) < 0 ||
+	    (c->noun->written && c->noun->written(c, tx, c->object, err) < 0))
 		return -1;
 	if (c->plan)
-		return give_plan(c, "create", c->object);
+		return call_plan(c, "create", c->object);
 	call_audit(c, tx, "create", meta->id);
-	if (c->key)
-		tx_remember(tx, c->key, c->digest, k, meta->id);
+	key_remember(c, tx, k, meta->id);
 	return 0;
 }
 
@@ -196,45 +175,11 @@ void call_change(struct call *c,
 	store_transact(c->api->conf.store, &c->txn);
 }
 
-static const char *hash(struct call *c, const char *a, const char *b,
-			size_t b_len)
-{
-	size_t a_len = strlen(a);
-	char *text = arena_alloc(c->x->arena, a_len + b_len + 1);
-	char *hex = arena_alloc(c->x->arena, 65);
-	unsigned char sum[DIGEST_SHA256_LEN];
-
-	memcpy(text, a, a_len + 1);
-	memcpy(text + a_len + 1, b, b_len);
-	digest_sha256(text, a_len + 1 + b_len, sum);
-	digest_hex(sum, sizeof(sum), hex);
-	return hex;
-}
-
-/* A key is its caller's own; what it stands for is the path and the body. */
-static int read_key(struct call *c, struct err *err)
-{
-	const char *key = exchange_header(c->x, "Idempotency-Key");
-	size_t len;
-
-	if (!key || c->plan)
-		return 0;
-	len = strlen(key);
-	if (!len || len > KEY_MOST || !format_text.check(key, len))
-		return err_set(err, ERR_INVALID,
-			       "an Idempotency-Key has 1 to %d printable "
-			       "characters",
-			       KEY_MOST);
-	c->key = hash(c, c->who->id, key, len);
-	c->digest = hash(c, c->x->target, c->x->body, c->x->body_len);
-	return 0;
-}
-
 void handle_create(struct call *c)
 {
 	struct violations v;
 	struct err err = {0};
-	bool bad = read_key(c, &err) < 0;
+	bool bad = key_read(c, &err) < 0;
 
 	if (!bad) {
 		decode(c, c->body, FIELD_CREATE, &c->object, &v);
@@ -254,7 +199,7 @@ void call_create(struct call *c, const struct kind *k,
 {
 	struct err err = {0};
 
-	if (read_key(c, &err) < 0) {
+	if (key_read(c, &err) < 0) {
 		call_fail(c, &err);
 		return;
 	}
@@ -329,7 +274,7 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 		return -1;
 	assert(new);
 	if (!field_changed(k->fields, old, new))
-		return c->plan ? give_plan(c, "none", old) : 0;
+		return c->plan ? call_plan(c, "none", old) : 0;
 	new->generation = old->generation + 1;
 	new->updated_at = tx_time(tx);
 	new->updated_by = c->who->name;
@@ -337,7 +282,7 @@ static int update(struct tx *tx, void *ctx, struct err *err)
 	    tx_put(tx, k, new, err) < 0)
 		return -1;
 	if (c->plan)
-		return give_plan(c, "update", new);
+		return call_plan(c, "update", new);
 	call_audit(c, tx, "update", c->id);
 	return 0;
 }
@@ -410,7 +355,7 @@ static int remove_object(struct tx *tx, void *ctx, struct err *err)
 	if (c->noun->remove && c->noun->remove(c, tx, old, err) < 0)
 		return -1;
 	if (c->plan)
-		give_plan(c, "delete", old);
+		call_plan(c, "delete", old);
 	if (delete_or_begin(c, tx, old, err) < 0) {
 		c->planned = NULL;
 		return -1;

@@ -29,7 +29,8 @@ static const char problem[] =
 	"\"violations\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"pointer\",\"message\"],\"properties\":{"
 	"\"pointer\":{\"type\":\"string\"},"
-	"\"message\":{\"type\":\"string\"}}}}}}";
+	"\"message\":{\"type\":\"string\"}}}},"
+	"\"plan\":{\"type\":\"object\",\"required\":[\"action\",\"kind\"]}}}";
 
 /* What each query word is. */
 static const struct {
@@ -49,6 +50,12 @@ static const struct {
 	 "How long to wait at most; a minute when it is not said."},
 	{"plan", "{\"type\":\"boolean\"}",
 	 "Say what would happen, and change nothing."},
+	{"allow", "{\"type\":\"string\",\"enum\":[\"restart\",\"rebuild\"]}",
+	 "What may be done to a machine for it: be restarted, or be rebuilt "
+	 "or replaced, which loses what is on it; 409 with the plan "
+	 "otherwise."},
+	{"length", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1048576}",
+	 "About how many bytes of its end; 64 KiB when it is not said."},
 	{"who", "{\"type\":\"string\"}",
 	 "Only what this caller did, or another for them: an id or a name."},
 	{"kind", "{\"type\":\"string\"}", "Only of this kind of object."},
@@ -106,15 +113,21 @@ static void add_filters(struct buf *out, const struct kind *k,
 	}
 }
 
-static void add_query(struct buf *out, const struct route *r,
-		      const struct kind *k)
+static void add_words(struct buf *out, const char *const *list)
 {
-
-	for (const char *const *q = r->query; *q; q++)
+	for (const char *const *q = list; *q; q++)
 		for (size_t i = 0; i < COUNT_OF(words); i++)
 			if (strcmp(words[i].name, *q) == 0)
 				add_parameter(out, "query", *q, words[i].schema,
 					      words[i].doc);
+}
+
+static void add_query(struct buf *out, const struct route *r,
+		      const struct kind *k)
+{
+	add_words(out, r->query);
+	if (k && r->need == NEED_UPDATE && noun_find(k->plural)->words)
+		add_words(out, noun_find(k->plural)->words);
 	if (r->flags & ROUTE_FILTERS && k)
 		add_filters(out, k, k->fields);
 }
@@ -308,10 +321,23 @@ static void add_given(struct buf *out, const struct kind *k)
 	}
 }
 
+static void add_own_answer(struct buf *out, const struct route *r)
+{
+	struct buf schema = BUF_INIT((size_t)64 << 10);
+
+	schema_write(r->answers, SCHEMA_READ, &schema);
+	add_answer(out, "200", "The answer.", "");
+	add_content(out, "application/json", buf_str(&schema), "");
+	buf_adds(out, "},");
+	buf_release(&schema);
+}
+
 static void add_plain(struct buf *out, const struct route *r)
 {
 	if (r->gives)
 		add_given(out, r->gives);
+	if (r->answers)
+		add_own_answer(out, r);
 	for (size_t i = 0; i < COUNT_OF(plain); i++) {
 		if (strcmp(plain[i].path, r->path) != 0)
 			continue;
@@ -573,8 +599,10 @@ void openapi_write(const char *version, struct buf *out)
 		 "\"additionalProperties\":false,\"properties\":{\"plan\":"
 		 "{\"type\":\"object\",\"required\":[\"action\",\"kind\"],"
 		 "\"properties\":{\"action\":{\"type\":\"string\",\"enum\":"
-		 "[\"create\",\"update\",\"delete\",\"none\"]},\"kind\":{"
-		 "\"type\":\"string\"}}},\"object\":{\"type\":\"object\"}}"
+		 "[\"create\",\"update\",\"delete\",\"none\",\"reboot\","
+		 "\"hardReboot\",\"resize\",\"rebuild\",\"replace\"]},"
+		 "\"kind\":{\"type\":\"string\"}}},\"object\":{\"type\":"
+		 "\"object\"}}"
 		 "}");
 	buf_adds(out, audit_entry);
 	buf_adds(out, principal);

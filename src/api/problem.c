@@ -87,6 +87,8 @@ void problem_write(const struct err *err, int status, const char *request,
 		add_member(out, "requestId", request);
 	if (err->violations || (err->code == ERR_INVALID && err->field[0]))
 		add_violations(out, err);
+	if (err->plan)
+		buf_addf(out, ",\"plan\":%s", err->plan);
 	buf_addc(out, '}');
 }
 

@@ -1,28 +1,8 @@
-/*
- * routes - the table of what the API answers to, and the nouns in it.
- *
- * A new noun is a row in nouns[] and its own rules; the routes, their schemas
- * and their documentation follow from the tables.
- */
+/* routes - the table of what the API answers to. */
 #pragma once
 
 #include "api/call.h"
-
-/* A kind and what is special about it in the API. */
-struct noun {
-	const struct kind *kind;
-
-	/* Called in the transaction before OBJECT is written: what the table
-	 * of fields cannot say.  Any may be NULL.  OLD is as it was. */
-	int (*create)(struct call *c, struct tx *tx, void *object,
-		      struct err *err);
-	bool cascades; /* what is its is deleted with it: see cascade.h */
-	bool permits;  /* create() asks for the permission itself */
-	int (*update)(struct call *c, struct tx *tx, const void *old,
-		      void *object, struct err *err);
-	int (*remove)(struct call *c, struct tx *tx, const void *old,
-		      struct err *err);
-};
+#include "api/noun.h"
 
 enum {
 	ROUTE_FILTERS = 1 << 0, /* a list, filtered by fields, or a watch */
@@ -63,8 +43,9 @@ struct route {
 	const char *summary;
 	void (*handle)(struct call *c);
 	unsigned flags;
-	const struct field *takes; /* its body, when that is not the noun's */
-	const struct kind *gives;  /* the object in its answer, likewise */
+	const struct field *takes;   /* its body, when that is not the noun's */
+	const struct kind *gives;    /* the object in its answer, likewise */
+	const struct field *answers; /* or what else it answers with */
 };
 
 #define ROUTE(method, path, what, query, consumes, summary, handle, ...)       \
@@ -75,8 +56,6 @@ struct route {
 	}
 
 extern const struct route routes[];
-extern const struct noun nouns[];
-extern const size_t n_nouns;
 
 /* The route of METHOD and URI; fills the call's noun and id.  ERR_NOT_FOUND, or
  * ERR_METHOD with the methods that would do in ALLOW. */
@@ -85,9 +64,6 @@ int route_find(struct call *c, const char *method, struct buf *allow,
 
 /* What a caller must be permitted for R, whose need is a verb's. */
 enum verb route_verb(const struct route *r);
-
-/* By "projects"; NULL when there is none. */
-const struct noun *noun_find(const char *plural);
 
 /* Objects of K take R: what is read-only is only read. */
 bool route_has(const struct route *r, const struct kind *k);

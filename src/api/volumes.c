@@ -7,6 +7,7 @@
 #include "api/permit.h"
 #include "api/regional.h"
 #include "api/routes.h"
+#include "api/verb.h"
 #include "model/image.h"
 #include "model/instance.h"
 #include "model/region.h"

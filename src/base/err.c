@@ -82,6 +82,7 @@ static void fill(struct err *err, enum err_code code, const char *fmt,
 	err->provider_code[0] = '\0';
 	err->provider_msg[0] = '\0';
 	err->violations = NULL;
+	err->plan = NULL;
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 }
 

@@ -75,6 +75,9 @@ struct err {
 	/* Everything wrong with the request, or NULL; lives in the request's
 	 * arena. */
 	const struct violations *violations;
+
+	/* What would be done if it were allowed, as JSON, or NULL; likewise. */
+	const char *plan;
 };
 
 /* Fill ERR; returns -1, so that a failure is one line: return err_set(...). */

@@ -236,6 +236,16 @@ struct settle {
 static void settle_object(const struct field *fields, const void *old,
 			  void *new, struct settle *s, unsigned inherited);
 
+/* A secret may change, what is fixed may be sent as it is.  Nobody was shown a
+ * secret that is read-only: who sends one guesses. */
+static bool may_be_sent(const struct field *f, const void *old, const void *new,
+			unsigned flags)
+{
+	if (flags & FIELD_SECRET)
+		return !(flags & FIELD_READ_ONLY);
+	return equal(f, old, new);
+}
+
 static void settle_member(const struct field *f, const void *old, void *new,
 			  struct settle *s, unsigned flags)
 {
@@ -245,8 +255,7 @@ static void settle_member(const struct field *f, const void *old, void *new,
 		memcpy(new, old, member_size(f));
 		return;
 	}
-	if (f->type != FIELD_OBJECT &&
-	    ((flags & FIELD_SECRET) || equal(f, old, new)))
+	if (f->type != FIELD_OBJECT && may_be_sent(f, old, new, flags))
 		return;
 	if (end + 1 + strlen(f->name) >= sizeof(s->path))
 		return;

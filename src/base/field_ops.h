@@ -16,7 +16,7 @@ void field_decode(const struct field *fields, const struct node *n,
 
 /* Make NEW, decoded with FIELD_UPDATE, a successor of OLD: a read-only,
  * immutable or secret field that is absent is taken over, one that differs is
- * a violation (secrets may differ). */
+ * a violation (secrets may differ; one that is read-only may not be sent). */
 void field_settle(const struct field *fields, const void *old, void *new,
 		  struct violations *v);
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cli/flags.h"
+#include "cli/plan.h"
 #include "cli/text.h"
 #include "http/client.h"
 #include "model/kind.h"
@@ -133,6 +134,54 @@ int cli_usage(struct cli *c, const char *fmt, ...)
 	return usage_error(c, &p);
 }
 
+/* ARG as a shell reads it. */
+static void add_quoted(struct buf *out, const char *arg)
+{
+	if (*arg && !arg[strcspn(arg, " \t\n\"'`$&|;<>()*?[]{}#~!\\")]) {
+		text_add_safe(out, arg, strlen(arg));
+		return;
+	}
+	buf_addc(out, '\'');
+	for (; *arg; arg++) {
+		if (*arg == '\'')
+			buf_adds(out, "'\\''");
+		else
+			text_add_safe(out, arg, 1);
+	}
+	buf_addc(out, '\'');
+}
+
+static bool is_option(const char *arg, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(arg, name, len) == 0 && (!arg[len] || arg[len] == '=');
+}
+
+const char *cli_again(struct cli *c, const char *allow)
+{
+	struct buf b = BUF_INIT(65536);
+	const char *line;
+
+	buf_adds(&b, "muster");
+	for (int i = 1; i < c->argc; i++) {
+		const char *arg = c->argv[i];
+
+		/* What was allowed was too little; a token is not for show. */
+		if (is_option(arg, "--allow") || is_option(arg, "--token") ||
+		    strcmp(arg, "--plan") == 0) {
+			i += !strchr(arg, '=') && strcmp(arg, "--plan") != 0;
+			continue;
+		}
+		buf_addc(&b, ' ');
+		add_quoted(&b, arg);
+	}
+	buf_addf(&b, " --allow %s", allow);
+	line = arena_strdup(&c->arena, buf_str(&b));
+	buf_release(&b);
+	return line;
+}
+
 int cli_fail(struct cli *c, const struct failure *p, const char *what,
 	     const struct flags *flags)
 {
@@ -143,10 +192,13 @@ int cli_fail(struct cli *c, const struct failure *p, const char *what,
 		.has_token = c->has_target && c->target.token,
 		.style = c->err_style,
 	};
+	const char *need = p->plan ? plan_needs(p->plan) : NULL;
 	struct buf b = BUF_INIT((size_t)1 << 20);
 
 	if (p->usage)
 		return usage_error(c, p);
+	if (need && c->argc)
+		v.again = cli_again(c, need);
 	failure_write(p, &v, &b);
 	write_err(c, &b);
 	return failure_exit(p);
@@ -266,6 +318,8 @@ int cli_target(struct cli *c, struct failure *p)
 static const char *placeholder(const char *name, size_t len,
 			       const struct kind *k, struct arena *a)
 {
+	if (len == 1 && name[0] == 'a')
+		return strchr("aeiou", k->name[0]) ? "an" : "a";
 	if (len == 4 && strncmp(name, "noun", len) == 0)
 		return k->name;
 	if (len == 5 && strncmp(name, "nouns", len) == 0)

@@ -42,6 +42,8 @@ struct cli {
 	const struct command *const *tables; /* ended by NULL */
 	const struct kind *kind; /* of the noun under way, or NULL */
 	const char *path;        /* "project create" */
+	int argc;                /* what was typed, "muster" first */
+	char **argv;
 
 	/* The options that every command takes. */
 	struct context given; /* NULL where nothing was given */
@@ -93,12 +95,15 @@ int cli_usage(struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 int cli_fail(struct cli *c, const struct failure *p, const char *what,
 	     const struct flags *flags);
 
+/* The command line that was typed, with ALLOW allowed: to be typed again. */
+const char *cli_again(struct cli *c, const char *allow);
+
 /* A remark on standard error, unless --quiet. */
 void cli_say(const struct cli *c, const char *fmt, ...) PRINTF(2, 3);
 
 /* B to standard output; it is released. */
 void cli_print(const struct cli *c, struct buf *b);
 
-/* TEMPLATE with {noun}, {nouns} and {required} filled in for K. */
+/* TEMPLATE with {a}, {noun}, {nouns} and {required} filled in for K. */
 const char *cli_expand(struct arena *a, const char *template,
 		       const struct kind *k);

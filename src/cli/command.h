@@ -6,8 +6,8 @@
  * table ends with a zeroed row.  Other rooms may bring tables of their own:
  * main() hands them all to the command line.
  *
- * In the texts of a noun's verbs {noun}, {nouns} and {required} stand for
- * "project", "projects" and the flags that creating one needs.
+ * In the texts of a noun's verbs {a}, {noun}, {nouns} and {required} stand for
+ * "a", "project", "projects" and the flags that creating one needs.
  */
 #pragma once
 

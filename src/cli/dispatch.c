@@ -80,6 +80,8 @@ int cli_run(struct cli *c, int argc, char **argv)
 	struct page p;
 	int next = read_head(c, argc, argv, &help, &version, &failure);
 
+	c->argc = argc;
+	c->argv = argv;
 	if (next < 0)
 		return cli_fail(c, &failure, NULL, NULL);
 	if (version) {

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "cli/plan.h"
 #include "cli/settings.h"
 #include "cli/text.h"
 
@@ -182,6 +183,10 @@ static void add_hint(const struct failure *p, const struct failure_view *v,
 		add_safe(out, p->hint);
 		return;
 	}
+	if (p->err.code == ERR_CONFIRMATION && v->again) {
+		buf_addf(out, "to do it: %s", v->again);
+		return;
+	}
 	if (!p->status) {
 		if (v->server && p->err.code == ERR_UNAVAILABLE)
 			hint_unreachable(v, out);
@@ -237,11 +242,10 @@ static void add_notes(const struct failure *p, const struct failure_view *v,
 	struct buf text = BUF_INIT(65536), safe = BUF_INIT(65536);
 
 	if (p->plan) {
-		json_write(p->plan, false, &text);
-		add_safe(&safe, buf_str(&text));
-		add_note("plan:", buf_str(&safe), v, out);
+		plan_brief(p->plan, &text);
+		add_note("plan:", buf_str(&text), v, out);
+		plan_write(p->plan, &v->style, 4, out);
 		buf_clear(&text);
-		buf_clear(&safe);
 	}
 	add_hint(p, v, &text);
 	if (text.len)

@@ -42,6 +42,7 @@ struct failure_view {
 		*flags;     /* to name the flag of a violation; or NULL */
 	const char *server; /* or NULL when none was asked */
 	bool has_token;
+	const char *again; /* the command line that allows it, or NULL */
 	struct style style;
 };
 

@@ -9,6 +9,7 @@
 struct maker {
 	struct flags *flags;
 	enum command_fields which;
+	bool narrows; /* these only tell names apart */
 	const struct command_option *const *taken;
 	struct arena *arena;
 };
@@ -38,7 +39,7 @@ static void add(struct maker *m, const struct command_option *o,
 			m->arena, "%s-%s", flags->kind->name, o->name);
 	if (is_taken(m, flags->options[i].name))
 		return;
-	flags->rows[i] = (struct flag){f, path, role};
+	flags->rows[i] = (struct flag){f, path, role, m->narrows};
 	flags->n++;
 }
 
@@ -49,6 +50,25 @@ static const char *without_end(struct arena *a, const char *s, const char *end)
 	if (len <= cut || strcmp(s + len - cut, end) != 0)
 		return s;
 	return arena_memdup(a, s, len - cut);
+}
+
+/* One of several: "ssh-public-keys" is given as --ssh-public-key. */
+static const char *singular(struct arena *a, const char *s)
+{
+	const char *shorter = without_end(a, s, "sses");
+
+	return shorter == s ? without_end(a, s, "s")
+			    : arena_printf(a, "%sss", shorter);
+}
+
+/* What is too long to be typed. */
+static const char *shortened(struct arena *a, const char *s)
+{
+	static const char full[] = "ssh-certificate-authority";
+	size_t len = sizeof(full) - 1;
+
+	return strncmp(s, full, len) == 0 ? arena_printf(a, "ssh-ca%s", s + len)
+					  : s;
 }
 
 static bool is_many(const struct field *f)
@@ -105,12 +125,14 @@ static const char *doc_of(const struct maker *m, const struct field *f)
 	buf_adds(&b, f->doc ? f->doc : "");
 	if (f->type == FIELD_TIME)
 		buf_adds(&b, "  A time (RFC 3339), or one from now: +2h.");
-	if (f->type == FIELD_RAW || f->flags & FIELD_SECRET)
+	if (f->format == &format_base64)
+		buf_adds(&b, "  @FILE reads a file, and encodes it.");
+	else if (f->type == FIELD_RAW || f->flags & FIELD_SECRET)
 		buf_adds(&b, "  @FILE reads it from a file.");
 	if (f->type == FIELD_LIST && f->item == FIELD_OBJECT) {
 		buf_adds(&b, "  Keys: ");
 		add_keys(f->fields, &b);
-		buf_addc(&b, '.');
+		buf_adds(&b, "; without keys, in that order.");
 	}
 	if (f->type == FIELD_ENUM) {
 		for (size_t i = 1; f->names[i]; i++)
@@ -124,6 +146,8 @@ static const char *doc_of(const struct maker *m, const struct field *f)
 		buf_adds(&b, "  May be repeated.");
 	if (m->which == COMMAND_CREATE && f->flags & FIELD_REQUIRED)
 		buf_adds(&b, "  Required.");
+	if (m->narrows)
+		buf_adds(&b, "  Only tells names apart.");
 	doc = arena_strdup(m->arena, buf_str(&b));
 	buf_release(&b);
 	return doc;
@@ -156,7 +180,7 @@ static void add_reference(struct maker *m, const struct field *f,
 	o->argument = "NAME-OR-ID";
 	o->refers = f->refers;
 	add(m, o, f, path, FLAG_NAME);
-	o->name = is_many(f) ? without_end(m->arena, full, "s") : full;
+	o->name = is_many(f) ? singular(m->arena, full) : full;
 	o->argument = "ID";
 	o->refers = NULL;
 	o->doc = "The same, by id alone.";
@@ -167,8 +191,9 @@ static void add_field(struct maker *m, const struct field *f, const char *path,
 		      const char *prefix)
 {
 	struct command_option o = {
-		.name = arena_printf(m->arena, "%s%s", prefix,
-				     text_kebab(m->arena, f->name)),
+		.name = shortened(m->arena,
+				  arena_printf(m->arena, "%s%s", prefix,
+					       text_kebab(m->arena, f->name))),
 		.argument = argument_of(f),
 		.doc = doc_of(m, f),
 		.flags = is_many(f) ? OPTION_MANY : 0,
@@ -189,7 +214,7 @@ static void add_field(struct maker *m, const struct field *f, const char *path,
 		return;
 	}
 	if (is_many(f))
-		o.name = without_end(m->arena, o.name, "s");
+		o.name = singular(m->arena, o.name);
 	add(m, &o, f, path, FLAG_VALUE);
 	if (f->type == FIELD_TAGS && m->which == COMMAND_UPDATE) {
 		remove.name = arena_printf(m->arena, "remove-%s", o.name);
@@ -197,27 +222,37 @@ static void add_field(struct maker *m, const struct field *f, const char *path,
 	}
 }
 
+/* A field of the top level that says whose a thing is, or where. */
+static bool is_place(const struct field *f)
+{
+	return f->refers && f->type == FIELD_STRING && f->flags & FIELD_INDEX;
+}
+
+static bool is_set(enum command_fields which, const struct field *f)
+{
+	unsigned never = FIELD_READ_ONLY;
+
+	if (which == COMMAND_UPDATE)
+		never |= FIELD_IMMUTABLE;
+	return (which == COMMAND_CREATE || which == COMMAND_UPDATE) &&
+	       !(f->flags & never);
+}
+
 static bool is_wanted(const struct maker *m, const struct field *f, bool top)
 {
 	const char *within = m->flags->kind->unique_within;
 
-	switch (m->which) {
-	case COMMAND_NO_FIELDS:
-		break;
-	case COMMAND_FILTERS:
-		if (f->flags & FIELD_SECRET)
-			break;
-		return f->flags & FIELD_STATE ||
-		       (top && (f->flags & FIELD_INDEX || f->refers ||
-				strcmp(f->name, "name") == 0));
-	case COMMAND_NARROW:
-		return top && within && strcmp(f->name, within) == 0;
-	case COMMAND_CREATE:
-		return !(f->flags & FIELD_READ_ONLY);
-	case COMMAND_UPDATE:
-		return !(f->flags & (FIELD_READ_ONLY | FIELD_IMMUTABLE));
-	}
-	return false;
+	if (m->narrows)
+		return top && f->refers && !is_set(m->which, f) &&
+		       (is_place(f) ||
+			(within && strcmp(f->name, within) == 0));
+	if (m->which != COMMAND_FILTERS)
+		return is_set(m->which, f);
+	if (f->flags & FIELD_SECRET)
+		return false;
+	return f->flags & FIELD_STATE ||
+	       (top && (f->flags & FIELD_INDEX || f->refers ||
+			strcmp(f->name, "name") == 0));
 }
 
 static void add_fields(struct maker *m, const struct field *fields,
@@ -247,29 +282,20 @@ static void add_fields(struct maker *m, const struct field *fields,
 	}
 }
 
-/* A create needs no --organization to tell names apart, for it sets it; an
- * update does, when the field cannot change. */
+/* What a verb does not set can still tell names apart. */
 static void add_narrowing(struct maker *m)
 {
-	const struct kind *k = m->flags->kind;
-	const struct field *f;
-
-	if (m->which != COMMAND_UPDATE || !k->unique_within)
+	if (m->which != COMMAND_UPDATE && m->which != COMMAND_CREATE)
 		return;
-	f = field_find(k->fields, k->unique_within, NULL, NULL);
-	if (!(f->flags & FIELD_IMMUTABLE))
-		return;
-	m->which = COMMAND_NARROW;
-	add_fields(m, k->fields, "", "");
-	m->which = COMMAND_UPDATE;
-	m->flags->narrows = true;
+	m->narrows = true;
+	add_fields(m, m->flags->kind->fields, "", "");
 }
 
 void flags_make(struct flags *ret, const struct kind *k,
 		enum command_fields which,
 		const struct command_option *const *taken, struct arena *a)
 {
-	struct maker m = {ret, which, taken, a};
+	struct maker m = {ret, which, which == COMMAND_NARROW, taken, a};
 
 	*ret = (struct flags){
 		.kind = k,
@@ -326,7 +352,7 @@ const char *flags_required(const struct kind *k, struct arena *a)
 		const struct flag *row = &f.rows[i];
 
 		/* A reference has two flags; the first is for people. */
-		if (!(row->field->flags & FIELD_REQUIRED) ||
+		if (!(row->field->flags & FIELD_REQUIRED) || row->narrows ||
 		    strcmp(row->path, last) == 0)
 			continue;
 		last = row->path;

@@ -6,6 +6,8 @@
  * deeper fields are joined ("rootDisk.sizeGiB": --root-disk-size-gib); lists
  * and tags are repeated in the singular (--tag, --security-group).  A flag
  * that would hide an option of the command gets the noun's name before it.
+ * An item of a list of objects is "key=value,…", or its values alone, each
+ * for the next field that can hold it: "ingress,tcp,22,10.0.0.0/8", "data:/srv".
  *
  * Given flags become a JSON merge patch: alone it is what an update sends, and
  * merged into nothing or into a file's document what a create sends.
@@ -28,6 +30,7 @@ struct flag {
 	const struct field *field;
 	const char *path; /* "spec.flavorId" */
 	enum flag_role role;
+	bool narrows; /* it changes nothing, and tells names apart */
 };
 
 enum { FLAGS_MOST = 256 };
@@ -37,7 +40,6 @@ struct flags {
 	struct command_option *options; /* N of them and a zeroed row */
 	struct flag *rows;              /* in parallel */
 	size_t n;
-	bool narrows; /* one of them only tells names apart */
 };
 
 /* The flags that a verb on K takes; TAKEN are the other options it has.  Lives

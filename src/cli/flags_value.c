@@ -1,6 +1,7 @@
 /* What is typed after a flag, as JSON. */
 #include <string.h>
 
+#include "base/base64url.h"
 #include "base/clock.h"
 #include "base/field_ops.h"
 #include "base/yaml.h"
@@ -96,6 +97,28 @@ static const char *contents(const struct value *v, const char *text)
 	return NULL;
 }
 
+/* What is in a file, in base64. */
+static struct node *encoded_file(const struct value *v, const char *path)
+{
+	struct arena *a = v->world->arena;
+	const char *bytes;
+	char *text;
+	size_t len, n;
+
+	if (settings_read_file(path, a, &bytes, &len, &v->failure->err) < 0) {
+		v->failure->usage = true;
+		err_wrap(&v->failure->err, "--%s", v->flag);
+		return NULL;
+	}
+	text = arena_alloc(a, BASE64URL_TEXT(len) + 4);
+	base64url_encode((const unsigned char *)bytes, len, text);
+	for (char *p = text; *p; p++)
+		*p = (char)(*p == '-' ? '+' : *p == '_' ? '/' : *p);
+	for (n = strlen(text); n % 4; n++)
+		memcpy(text + n, "=", 2);
+	return string(v, text);
+}
+
 static struct node *raw_value(const struct value *v, const char *text)
 {
 	struct node *n;
@@ -118,6 +141,8 @@ static struct node *string_value(const struct value *v, const struct field *f,
 	    v->world->resolve(v->world->ctx, f->refers, text, &text,
 			      v->failure) < 0)
 		return NULL;
+	if (f->format == &format_base64 && text[0] == '@')
+		return encoded_file(v, text + 1);
 	if (f->flags & FIELD_SECRET)
 		text = contents(v, text);
 	return text ? string(v, text) : NULL;
@@ -183,9 +208,6 @@ static int set_pair(const struct value *v, const struct field *fields,
 	const struct field *f;
 	struct node *n;
 
-	if (!equals)
-		return failure_usage(v->failure, "--%s: '%s' is not KEY=VALUE",
-				     v->flag, pair);
 	*equals = '\0';
 	f = row_of_key(v, fields, pair, &part.by_name);
 	if (!f)
@@ -198,22 +220,81 @@ static int set_pair(const struct value *v, const struct field *fields,
 	return 0;
 }
 
-/* "volume=data,mountPath=/srv", or a JSON object. */
+/* F can hold TEXT, as far as one can tell by looking at it. */
+static bool can_hold(const struct field *f, const char *text)
+{
+	int64_t i;
+
+	switch (f->type) {
+	case FIELD_INT:
+		return text_int(text, &i) == 0;
+	case FIELD_BOOL:
+		return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+	case FIELD_ENUM:
+		for (size_t n = 1; f->names[n]; n++)
+			if (strcmp(f->names[n], text) == 0)
+				return true;
+		return false;
+	case FIELD_STRING:
+		return f->refers || !f->format ||
+		       f->format->check(text, strlen(text));
+	default:
+		return false;
+	}
+}
+
+/* A value without a key goes to the next field that can hold it. */
+static int set_next(const struct value *v, struct field_walk *w,
+		    const char *text, struct node *object)
+{
+	struct value part = *v;
+	const struct field *f;
+	struct node *n;
+
+	do {
+		f = field_walk_next(w, NULL);
+	} while (f && !can_hold(f, text));
+	if (!f)
+		return failure_usage(v->failure,
+				     "--%s: no place for '%s'; say KEY=%s",
+				     v->flag, text, text);
+	part.by_name = f->refers != NULL;
+	n = typed_value(&part, f, f->type, text);
+	if (!n)
+		return -1;
+	node_set(v->world->arena, object, f->name, n);
+	return 0;
+}
+
+/* The next part of an item, and whether it is KEY=VALUE: a path or an address
+ * may have an equals sign, too, but not before anything else. */
+static bool is_pair(const char *part)
+{
+	size_t key = strspn(part, "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789");
+
+	return key && part[key] == '=';
+}
+
+/* "volume=data,mountPath=/srv", "data,/srv", "data:/srv", or a JSON object. */
 static struct node *item_value(const struct value *v, const struct field *f,
 			       const char *text)
 {
 	struct arena *a = v->world->arena;
 	struct node *object = node_new_object(a);
+	struct field_walk w = field_walk(f->fields);
+	const char *gap = strpbrk(text, ",=") ? "," : ":";
 
 	if (text[0] == '{' || text[0] == '@')
 		return raw_value(v, text);
 	while (*text) {
-		size_t len = strcspn(text, ",");
+		size_t len = strcspn(text, gap);
+		char *part = arena_memdup(a, text, len);
 
-		if (set_pair(v, f->fields, arena_memdup(a, text, len), object) <
-		    0)
+		if ((is_pair(part) ? set_pair(v, f->fields, part, object)
+				   : set_next(v, &w, part, object)) < 0)
 			return NULL;
-		text += len + (text[len] == ',');
+		text += len + (text[len] != '\0');
 	}
 	return object;
 }
@@ -285,7 +366,11 @@ static int set_flag(const struct value *v, const struct flag *row,
 		return 0;
 	}
 	if (!*text && f->type != FIELD_BOOL) {
-		node_set(a, in, name, node_new_null(a));
+		/* A secret that is absent stays as it is. */
+		n = f->type == FIELD_STRING && f->flags & FIELD_SECRET
+			    ? string(v, "")
+			    : node_new_null(a);
+		node_set(a, in, name, n);
 		return 0;
 	}
 	if (f->type == FIELD_TAGS)
@@ -309,12 +394,6 @@ static const struct flag *flag_of(const struct flags *f, const struct arg *arg)
 	return NULL;
 }
 
-/* In an update the flag that tells names apart changes nothing. */
-static bool only_narrows(const struct flags *f, const struct flag *row)
-{
-	return f->narrows && strcmp(row->path, f->kind->unique_within) == 0;
-}
-
 int flags_patch(const struct flags *f, const struct args *args,
 		const struct flags_world *w, struct node **ret,
 		struct failure *p)
@@ -326,7 +405,7 @@ int flags_patch(const struct flags *f, const struct args *args,
 		const struct flag *row = flag_of(f, arg);
 		struct value v = {w, arg->option->name, false, p};
 
-		if (!row || only_narrows(f, row))
+		if (!row || row->narrows)
 			continue;
 		v.by_name = row->role == FLAG_NAME;
 		if (set_flag(&v, row, arg->value ? arg->value : "", patch) < 0)

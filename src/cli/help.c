@@ -94,13 +94,17 @@ static void add_examples(struct cli *c, const struct page *p, struct buf *out)
 static void add_children(struct cli *c, const struct page *p, struct buf *out)
 {
 	const struct command *child = p->command->children;
+	size_t column = 10;
 
 	if (!child)
 		return;
+	for (size_t i = 0; child[i].name; i++)
+		if (strlen(child[i].name) > column)
+			column = strlen(child[i].name);
 	add_heading(c, "Commands", out);
 	for (; child->name; child++)
-		add_entry(c, child->name, page_text(c, p, child->summary), 14,
-			  out);
+		add_entry(c, child->name, page_text(c, p, child->summary),
+			  column + 4, out);
 }
 
 void help_page(struct cli *c, const struct page *p, struct buf *out)

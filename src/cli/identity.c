@@ -1,16 +1,13 @@
 /* The verbs that some nouns have besides: usage, rotate, add-member. */
 #include <string.h>
 
-#include "cli/noun.h"
 #include "cli/output.h"
 #include "cli/request.h"
 #include "cli/text.h"
+#include "cli/verbs.h"
 #include "http/uri.h"
 #include "model/group.h"
-#include "model/organization.h"
-#include "model/project.h"
 #include "model/serviceaccount.h"
-#include "model/token.h"
 #include "model/user.h"
 
 static const char *const columns[] = {"used", "committed", "reserved", "limit",
@@ -139,12 +136,11 @@ static int change_list(const struct membership *m, size_t i, struct node *patch,
 		       struct failure *p)
 {
 	struct cli *c = m->verb->cli;
-	const char *org = node_text(m->group, "organizationId");
-	const char *query =
-		org ? arena_printf(&c->arena, "&organizationId=%s", org) : "";
+	struct node *near = node_new_object(&c->arena);
 	const struct args *args = &m->verb->args;
 	const struct node *now = node_get(m->group, lists[i].member);
 
+	resolve_learn(c, near, &group_kind, m->group);
 	for (size_t n = 0; n < args->n; n++) {
 		const struct arg *given = &args->given[n];
 		struct resolved found;
@@ -152,7 +148,7 @@ static int change_list(const struct membership *m, size_t i, struct node *patch,
 
 		if (strcmp(given->option->name, lists[i].option) != 0)
 			continue;
-		if (resolve_id(c, lists[i].kind, given->value, query, &found,
+		if (resolve_id(c, lists[i].kind, given->value, near, &found,
 			       p) < 0)
 			return -1;
 		ids = without(c, now, found.id);
@@ -244,15 +240,15 @@ static const struct command_example remove_examples[] = {
 	{0},
 };
 
-static const struct command usage_verbs[] = {
-	{"usage", "Show what a {noun} uses, and may use", "NAME-OR-ID",
+const struct command usage_verbs[] = {
+	{"usage", "Show what {a} {noun} uses, and may use", "NAME-OR-ID",
 	 "A line for each quota kind: what is used (committed and reserved "
 	 "together), the limit, and what is left.",
 	 usage_examples, .fields = COMMAND_NARROW, .run = run_usage},
 	{0},
 };
 
-static const struct command token_verbs[] = {
+const struct command token_verbs[] = {
 	{"rotate", "Give a token a new secret", "NAME-OR-ID",
 	 "The old secret is void at once.  The new one is printed, and never "
 	 "again; with --quiet, nothing but it is.",
@@ -260,7 +256,7 @@ static const struct command token_verbs[] = {
 	{0},
 };
 
-static const struct command group_verbs[] = {
+const struct command group_verbs[] = {
 	{"add-member", "Put people or programs into a group", "NAME-OR-ID",
 	 "Who is in it already stays.  You need to hold what the group's roles "
 	 "permit.",
@@ -271,12 +267,3 @@ static const struct command group_verbs[] = {
 	 member_options, .fields = COMMAND_NARROW, .run = run_remove},
 	{0},
 };
-
-const struct command *noun_own_verbs(const struct kind *k)
-{
-	if (k == &organization_kind || k == &project_kind)
-		return usage_verbs;
-	if (k == &token_kind)
-		return token_verbs;
-	return k == &group_kind ? group_verbs : NULL;
-}

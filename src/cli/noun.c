@@ -6,9 +6,10 @@
 #include "base/field_ops.h"
 #include "base/uuid.h"
 #include "cli/page.h"
+#include "cli/request.h"
 #include "cli/text.h"
-#include "http/uri.h"
 #include "model/kind.h"
+#include "model/network.h"
 
 #define FILE_OPTION                                                            \
 	{                                                                      \
@@ -127,7 +128,7 @@ static const struct command_example watch_examples[] = {
 	}
 #define GET_VERB                                                               \
 	{                                                                      \
-		"get", "Show a {noun}", "NAME-OR-ID...",                       \
+		"get", "Show {a} {noun}", "NAME-OR-ID...",                     \
 			"Prints every field of one or several.", get_examples, \
 			.fields = COMMAND_NARROW, .run = noun_get              \
 	}
@@ -145,13 +146,13 @@ static const struct command_example watch_examples[] = {
 const struct command noun_verbs[] = {
 	LIST_VERB,
 	GET_VERB,
-	{"create", "Create a {noun}", "[NAME]",
+	{"create", "Create {a} {noun}", "[NAME]",
 	 "The document is made from the flags, from a file, or from a file "
 	 "with flags over it.  It is sent with a key of its own, so that one "
 	 "is created even if the connection is lost and it is sent again.",
 	 create_examples, create_options, .fields = COMMAND_CREATE,
 	 .run = noun_create},
-	{"update", "Change a {noun}", "[NAME-OR-ID]",
+	{"update", "Change {a} {noun}", "[NAME-OR-ID]",
 	 "Flags change just what they name; an empty value removes a field.  "
 	 "With a file the whole document is replaced, or with --merge the "
 	 "file is merged into it.",
@@ -172,84 +173,101 @@ const struct command noun_reading_verbs[] = {
 	{0},
 };
 
-static int narrow(struct verb *v, const struct kind *k, struct buf *query,
-		  struct failure *p);
+/* The id of what is called TEXT; where it is becomes known with it. */
+static int look_up(struct verb *v, const struct kind *k, const char *text,
+		   const char **ret_id, struct failure *p)
+{
+	struct arena *a = &v->cli->arena;
+	const char *key = arena_printf(a, "%s %s", k->name, text);
+	const struct node *known = node_get(v->found, key);
+	struct resolved found;
+
+	if (known) {
+		*ret_id = node_string(known, NULL);
+		return 0;
+	}
+	if (resolve_id(v->cli, k, text, v->near, &found, p) < 0)
+		return -1;
+	if (found.doc)
+		resolve_learn(v->cli, v->near, k, found.doc);
+	node_set(a, v->found, key,
+		 node_new_string(a, found.id, strlen(found.id)));
+	*ret_id = found.id;
+	return 0;
+}
+
+/* Where a thing with that id is. */
+static int learn_by_id(struct verb *v, const struct kind *k, const char *id,
+		       struct failure *p)
+{
+	const char *target =
+		arena_printf(&v->cli->arena, "/v1/%s/%s", k->plural, id);
+	struct node *doc = NULL;
+
+	if (request_get(v->cli, target, &doc, p) < 0)
+		return -1;
+	if (doc)
+		resolve_learn(v->cli, v->near, k, doc);
+	return 0;
+}
+
+/* Learn from the flag at ROW, when it was given, where things are. */
+static int learn_from_flag(struct verb *v, const struct flag *row,
+			   const char *option, struct failure *p)
+{
+	const struct field *f = row->field;
+	const struct kind *k = f->refers ? kind_find(f->refers) : NULL;
+	const char *value = args_value(&v->args, option), *id;
+
+	if (!k || !value || !*value || strchr(row->path, '.') ||
+	    f->type != FIELD_STRING)
+		return 0;
+	if (row->role == FLAG_NAME && !uuid_valid(value, strlen(value)))
+		return look_up(v, k, value, &id, p);
+	if (!uuid_valid(value, strlen(value)))
+		return 0;
+	if (!node_get(v->near, f->name))
+		node_set(&v->cli->arena, v->near, f->name,
+			 node_new_string(&v->cli->arena, value, strlen(value)));
+	/* Of these alone it matters where they are themselves. */
+	return k == &network_kind ? learn_by_id(v, k, value, p) : 0;
+}
+
+static int make_near(struct verb *v, struct failure *p)
+{
+	if (v->near)
+		return 0;
+	v->near = node_new_object(&v->cli->arena);
+	if (v->subject && learn_by_id(v, v->kind, v->subject, p) < 0)
+		return -1;
+	/* What only tells names apart tells those of the others apart, too. */
+	for (int narrows = 1; narrows >= 0; narrows--)
+		for (size_t i = 0; i < v->flags.n; i++)
+			if (v->flags.rows[i].narrows == narrows &&
+			    learn_from_flag(v, &v->flags.rows[i],
+					    v->flags.options[i].name, p) < 0)
+				return -1;
+	return 0;
+}
 
 static int resolve(void *ctx, const char *kind, const char *text,
 		   const char **ret_id, struct failure *p)
 {
 	struct verb *v = ctx;
 	const struct kind *k = kind_find(kind);
-	struct buf query = BUF_INIT(4096);
-	struct resolved found;
-	int rc;
 
-	if (!k) {
-		*ret_id = text;
+	*ret_id = text;
+	if (!k || uuid_valid(text, strlen(text)))
 		return 0;
-	}
-	rc = uuid_valid(text, strlen(text)) ? 0 : narrow(v, k, &query, p);
-	if (rc == 0)
-		rc = resolve_id(v->cli, k, text, buf_str(&query), &found, p);
-	if (rc == 0)
-		*ret_id = found.id;
-	buf_release(&query);
-	return rc;
-}
-
-/* What was given for the flag that names a KIND, and whether by name. */
-static const char *given_for(const struct verb *v, const char *kind,
-			     bool *ret_by_name)
-{
-	for (size_t i = 0; i < v->flags.n; i++) {
-		const struct flag *row = &v->flags.rows[i];
-		const char *value;
-
-		if (!row->field->refers ||
-		    strcmp(row->field->refers, kind) != 0)
-			continue;
-		value = args_value(&v->args, v->flags.options[i].name);
-		*ret_by_name = row->role == FLAG_NAME;
-		if (value && *value)
-			return value;
-	}
-	return NULL;
-}
-
-/* Add to QUERY what tells those of K with the same name apart, when a flag
- * says it. */
-static int narrow(struct verb *v, const struct kind *k, struct buf *query,
-		  struct failure *p)
-{
-	const struct field *f = NULL;
-	const char *value = NULL;
-	bool by_name = false;
-
-	if (k->unique_within)
-		f = field_find(k->fields, k->unique_within, NULL, NULL);
-	if (f && f->refers && strcmp(f->refers, k->name) != 0)
-		value = given_for(v, f->refers, &by_name);
-	if (!value)
-		return 0;
-	if (by_name && resolve(v, f->refers, value, &value, p) < 0)
-		return -1;
-	buf_addf(query, "&%s=", f->name);
-	uri_add_escaped(query, value);
-	return 0;
+	return make_near(v, p) < 0 ? -1 : look_up(v, k, text, ret_id, p);
 }
 
 int noun_resolve(struct verb *v, const char *text, struct resolved *ret,
 		 struct failure *p)
 {
-	struct buf query = BUF_INIT(4096);
-	int rc = 0;
-
-	if (!uuid_valid(text, strlen(text)))
-		rc = narrow(v, v->kind, &query, p);
-	if (rc == 0)
-		rc = resolve_id(v->cli, v->kind, text, buf_str(&query), ret, p);
-	buf_release(&query);
-	return rc;
+	if (!uuid_valid(text, strlen(text)) && make_near(v, p) < 0)
+		return -1;
+	return resolve_id(v->cli, v->kind, text, v->near, ret, p);
 }
 
 static const struct command *find_verb(const struct kind *k, const char *name)
@@ -271,6 +289,7 @@ int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 	*v = (struct verb){
 		.cli = c,
 		.kind = c->kind,
+		.found = node_new_object(&c->arena),
 		.what = arena_printf(&c->arena, "%s %s", command->name,
 				     command->fields == COMMAND_FILTERS
 					     ? c->kind->plural
@@ -292,6 +311,7 @@ int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 		cli_fail(c, &p, NULL, NULL);
 		return -1;
 	}
+	v->planning = args_has(&v->args, "plan");
 	return 0;
 }
 

@@ -23,7 +23,14 @@ struct verb {
 	struct flags flags;
 	struct args args;
 	struct flags_world world;
-	const char *what; /* "create project" */
+	bool planning;       /* only to show what would be done */
+	const char *what;    /* "create project" */
+	const char *subject; /* the id of what is changed, or NULL */
+
+	/* Ids that tell names apart ({"regionId": …}), from the flags and from
+	 * the subject; NULL before the first name has to be looked up. */
+	struct node *near;
+	struct node *found; /* names that were looked up: "kind name" to id */
 };
 
 /* Read the arguments of the verb called NAME; -1 when they are wrong, which
@@ -45,3 +52,15 @@ int noun_create(struct cli *c, int argc, char **argv);
 int noun_update(struct cli *c, int argc, char **argv);
 int noun_delete(struct cli *c, int argc, char **argv);
 int noun_watch(struct cli *c, int argc, char **argv);
+
+/* What an update would do. */
+int noun_plan(struct cli *c, int argc, char **argv);
+
+/* "Created instance web-1 (id)." and where it can be reached, once it can. */
+void noun_done(const struct verb *v, const struct node *doc, const char *done);
+
+/* What came of the change whose reply is *DOC, when --wait was given; *DOC is
+ * as it is then. */
+struct progress_goal;
+int noun_wait(struct verb *v, const struct progress_goal *goal,
+	      struct node **doc, struct failure *p) MUST_CHECK;

@@ -5,15 +5,21 @@
 #include "base/yaml.h"
 #include "cli/noun.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/text.h"
 #include "model/kind.h"
 
 static const char *target_of(const struct verb *v, const char *id)
 {
-	return arena_printf(&v->cli->arena, "/v1/%s%s%s%s", v->kind->plural,
+	const char *allow = args_value(&v->args, "allow");
+	bool plan = v->planning;
+
+	return arena_printf(&v->cli->arena, "/v1/%s%s%s%s%s%s", v->kind->plural,
 			    id ? "/" : "", id ? id : "",
-			    args_has(&v->args, "plan") ? "?plan=true" : "");
+			    plan ? "?plan=true" : "",
+			    allow ? (plan ? "&allow=" : "?allow=") : "",
+			    allow ? allow : "");
 }
 
 /* The document that --file names; NULL in *RET when there is no --file. */
@@ -42,32 +48,85 @@ static int read_document(const struct verb *v, struct node **ret,
 	return 0;
 }
 
-/* What --wait asks for: NULL in *RET when there is nothing to wait for. */
-static int wanted_state(const struct verb *v, const char **ret,
-			const char **ret_path, struct failure *p)
+/* The state that what was created comes to by itself. */
+static const char *usual_state(const struct field *f, const struct node *doc)
 {
 	static const char *const usual[] = {
 		"running", "ready", "available", "active", "provisioned", NULL};
-	const char *state = args_value(&v->args, "wait");
-	const struct field *f = flags_state(v->kind, &v->cli->arena, ret_path);
+	const char *power = node_text(doc, "spec.power");
 
-	*ret = NULL;
-	if (!state || args_has(&v->args, "plan") || (!*state && !f))
+	if (power && strcmp(power, "off") == 0)
+		return "stopped";
+	for (size_t u = 0; usual[u]; u++)
+		for (size_t i = 1; f->names && f->names[i]; i++)
+			if (strcmp(f->names[i], usual[u]) == 0)
+				return f->names[i];
+	return NULL;
+}
+
+/* What --wait asks for; false when there is nothing to wait for. */
+static bool wanted(const struct verb *v, bool creates, const struct node *doc,
+		   struct progress_goal *ret)
+{
+	const char *state = args_value(&v->args, "wait");
+	const struct field *f = flags_state(v->kind, &v->cli->arena, NULL);
+
+	*ret = (struct progress_goal){.kind = v->kind, .doc = doc};
+	if (!state || v->planning || !f || !node_text(doc, "id"))
+		return false;
+	ret->aim = !*state && !creates ? PROGRESS_SETTLED : PROGRESS_STATE;
+	ret->state = *state ? state : usual_state(f, doc);
+	return ret->aim == PROGRESS_SETTLED || ret->state;
+}
+
+/* What follows --wait is a state of the noun. */
+static int check_wait(const struct verb *v, struct failure *p)
+{
+	const char *state = args_value(&v->args, "wait");
+	const struct field *f = flags_state(v->kind, &v->cli->arena, NULL);
+
+	if (!state || !*state)
 		return 0;
 	if (!f)
 		return failure_usage(p, "--wait: %s have no state to wait for",
 				     v->kind->plural);
-	for (size_t i = 1; *state && f->names && f->names[i]; i++)
+	for (size_t i = 1; f->names && f->names[i]; i++)
 		if (strcmp(f->names[i], state) == 0)
-			*ret = f->names[i];
-	for (size_t u = 0; !*state && usual[u] && !*ret; u++)
-		for (size_t i = 1; f->names && f->names[i]; i++)
-			if (strcmp(f->names[i], usual[u]) == 0)
-				*ret = f->names[i];
-	if (!*ret)
-		return failure_usage(p, "--wait: '%s' is not a state of %s",
-				     state, v->kind->plural);
-	return 0;
+			return 0;
+	return failure_usage(p, "--wait: '%s' is not a state of %s", state,
+			     v->kind->plural);
+}
+
+int noun_wait(struct verb *v, const struct progress_goal *goal,
+	      struct node **doc, struct failure *p)
+{
+	struct cli *c = v->cli;
+	const char *name = node_text(*doc, "name");
+
+	if (goal->aim != PROGRESS_GONE &&
+	    progress_judge(goal, *doc) == PROGRESS_REACHED)
+		return 0;
+	v->what = arena_printf(&c->arena, "wait for %s %s", goal->kind->name,
+			       name ? name : node_text(*doc, "id"));
+	return progress_wait(c, goal, doc, p);
+}
+
+void noun_done(const struct verb *v, const struct node *doc, const char *done)
+{
+	struct cli *c = v->cli;
+	const char *state = node_text(doc, "status.state");
+	const char *inside = node_text(doc, "status.privateIp");
+	const char *outside = node_text(doc, "status.publicIp");
+
+	output_done(c, v->kind, doc, done);
+	if (!state || !args_has(&v->args, "wait") ||
+	    c->output != OUTPUT_DEFAULT)
+		return;
+	cli_say(c, "It is %s%s%s%s%s.", text_safe(&c->arena, state),
+		inside ? ", at " : "",
+		inside ? text_safe(&c->arena, inside) : "",
+		outside ? ", from outside at " : "",
+		outside ? text_safe(&c->arena, outside) : "");
 }
 
 /* Send R, wait if asked to, and say what was done. */
@@ -76,24 +135,21 @@ static int carry_out(struct verb *v, const struct request *r, const char *done)
 	struct cli *c = v->cli;
 	struct node *reply = NULL;
 	struct failure p = {0};
-	struct request_wait wait = {.kind = v->kind};
+	struct progress_goal goal;
+	bool creates = strcmp(r->method, "POST") == 0;
 
-	if (wanted_state(v, &wait.state, &wait.path, &p) < 0 ||
-	    request_send(c, r, &reply, &p) < 0)
+	if (check_wait(v, &p) < 0 || request_send(c, r, &reply, &p) < 0)
 		return noun_fail(v, &p);
 	if (!reply)
 		return EXIT_OK;
-	if (args_has(&v->args, "plan")) {
+	if (v->planning) {
 		output_plan(c, v->kind, reply);
 		return EXIT_OK;
 	}
-	wait.id = node_text(reply, "id");
-	if (wait.state && wait.id && request_wait(c, &wait, &reply, &p) < 0) {
-		v->what = arena_printf(&c->arena, "wait for %s %s",
-				       v->kind->name, wait.id);
+	if (wanted(v, creates, reply, &goal) &&
+	    noun_wait(v, &goal, &reply, &p) < 0)
 		return noun_fail(v, &p);
-	}
-	output_done(c, v->kind, reply, done);
+	noun_done(v, reply, done);
 	return EXIT_OK;
 }
 
@@ -144,31 +200,38 @@ static struct node *put_over(struct arena *a, struct node *document,
 	return document;
 }
 
-static int update_request(struct verb *v, struct node *document,
-			  struct node *patch, struct request *r)
+/* Whether there is anything to send. */
+static int check_update(const struct verb *v, const struct node *document)
 {
-	struct cli *c = v->cli;
-	bool merge = args_has(&v->args, "merge");
+	bool changes = document != NULL;
+
+	if (!document && args_has(&v->args, "merge")) {
+		cli_usage(v->cli, "--merge is about a file: give one with -f");
+		return -1;
+	}
+	for (size_t i = 0; i < v->flags.n && !changes; i++)
+		changes = !v->flags.rows[i].narrows &&
+			  args_has(&v->args, v->flags.options[i].name);
+	if (changes)
+		return 0;
+	cli_usage(v->cli, "nothing to change: give a flag, or a file with -f");
+	return -1;
+}
+
+static void update_request(const struct verb *v, struct node *document,
+			   struct node *patch, struct request *r)
+{
+	struct arena *a = &v->cli->arena;
 
 	r->if_match = args_value(&v->args, "if-match");
-	if (!document && merge) {
-		cli_usage(c, "--merge is about a file: give one with -f");
-		return -1;
-	}
-	if (!document && !node_count(patch)) {
-		cli_usage(c, "nothing to change: give a flag, or a file with "
-			     "-f");
-		return -1;
-	}
-	if (document && !merge) {
+	if (document && !args_has(&v->args, "merge")) {
 		r->method = "PUT";
-		r->body = node_merge(&c->arena, document, patch);
-		return 0;
+		r->body = node_merge(a, document, patch);
+		return;
 	}
 	r->method = "PATCH";
 	r->content_type = "application/merge-patch+json";
-	r->body = document ? put_over(&c->arena, document, patch) : patch;
-	return 0;
+	r->body = document ? put_over(a, document, patch) : patch;
 }
 
 /* What to update: the word typed, or what the document says it is. */
@@ -184,7 +247,7 @@ static const char *subject(const struct verb *v, const struct node *document)
 	return text ? text : node_text(document, "name");
 }
 
-int noun_update(struct cli *c, int argc, char **argv)
+static int update(struct cli *c, int argc, char **argv, bool planning)
 {
 	struct request r = {0};
 	struct node *document, *patch;
@@ -196,19 +259,34 @@ int noun_update(struct cli *c, int argc, char **argv)
 	if (noun_begin(&v, c, argc, argv) < 0 ||
 	    cli_words(c, &v.args, 0, 1) < 0)
 		return EXIT_USAGE;
-	if (read_document(&v, &document, &p) < 0 ||
-	    flags_patch(&v.flags, &v.args, &v.world, &patch, &p) < 0)
+	v.planning = v.planning || planning;
+	if (read_document(&v, &document, &p) < 0)
 		return noun_fail(&v, &p);
 	text = subject(&v, document);
 	if (!text)
 		return cli_usage(c, "which %s?  Give its name or id",
 				 v.kind->name);
-	if (update_request(&v, document, patch, &r) < 0)
+	if (check_update(&v, document) < 0)
 		return EXIT_USAGE;
 	if (noun_resolve(&v, text, &found, &p) < 0)
 		return noun_fail(&v, &p);
+	v.subject = found.id;
+	v.near = NULL; /* with the subject more is known */
+	if (flags_patch(&v.flags, &v.args, &v.world, &patch, &p) < 0)
+		return noun_fail(&v, &p);
+	update_request(&v, document, patch, &r);
 	r.target = target_of(&v, found.id);
 	return carry_out(&v, &r, "Updated");
+}
+
+int noun_update(struct cli *c, int argc, char **argv)
+{
+	return update(c, argc, argv, false);
+}
+
+int noun_plan(struct cli *c, int argc, char **argv)
+{
+	return update(c, argc, argv, true);
 }
 
 static bool confirm(struct cli *c, const struct verb *v)
@@ -262,16 +340,17 @@ static int delete_one(struct verb *v, const char *text)
 	r.target = target_of(v, found.id);
 	if (request_send(c, &r, &reply, &p) < 0)
 		return noun_fail(v, &p);
-	if (args_has(&v->args, "plan")) {
+	if (v->planning) {
 		if (reply)
 			output_plan(c, v->kind, reply);
 		return EXIT_OK;
 	}
-	if (args_has(&v->args, "wait")) {
-		struct request_wait wait = {v->kind, found.id, "deleted", NULL};
-		struct node *gone;
+	if (reply && args_has(&v->args, "wait")) {
+		struct progress_goal goal = {v->kind, reply, PROGRESS_GONE,
+					     NULL};
+		struct node *gone = reply;
 
-		if (request_wait(c, &wait, &gone, &p) < 0)
+		if (noun_wait(v, &goal, &gone, &p) < 0)
 			return noun_fail(v, &p);
 	}
 	say_deleted(v, text, found.id, reply);
@@ -288,7 +367,7 @@ int noun_delete(struct cli *c, int argc, char **argv)
 		return EXIT_USAGE;
 	if (args_has(&v.args, "if-match") && v.args.n_words > 1)
 		return cli_usage(c, "--if-match is about one %s", v.kind->name);
-	if (c->ask && !args_has(&v.args, "yes") && !args_has(&v.args, "plan") &&
+	if (c->ask && !args_has(&v.args, "yes") && !v.planning &&
 	    !confirm(c, &v)) {
 		cli_say(c, "Nothing was deleted.");
 		return EXIT_REFUSED;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/field_ops.h"
 #include "base/yaml.h"
+#include "cli/plan.h"
 #include "cli/resolve.h"
 #include "cli/text.h"
 #include "model/token.h"
@@ -477,24 +478,11 @@ void output_done(struct cli *c, const struct kind *k, const struct node *doc,
 			   "token rotate' gives it another.");
 }
 
-/* What a plan says besides its action. */
-static struct node *rest_of_plan(struct cli *c, const struct node *plan)
-{
-	struct node *rest = node_new_object(&c->arena), *n;
-	struct node_walk w = node_walk(plan);
-	const char *key;
-
-	while ((n = node_walk_next(&w, &key)))
-		if (strcmp(key, "action") != 0 && strcmp(key, "kind") != 0)
-			node_set(&c->arena, rest, key, n);
-	return rest;
-}
-
 void output_plan(struct cli *c, const struct kind *k, const struct node *reply)
 {
 	const struct node *plan = node_get(reply, "plan");
 	const struct node *object = node_get(reply, "object");
-	const char *action;
+	const char *action, *need;
 	struct buf b = BUF_INIT(65536);
 
 	if (c->output == OUTPUT_JSON || c->output == OUTPUT_YAML || !plan ||
@@ -511,7 +499,14 @@ void output_plan(struct cli *c, const struct kind *k, const struct node *reply)
 	if (object && node_type(object) == NODE_OBJECT)
 		buf_addf(&b, " %s", text_safe(&c->arena, name_of(object)));
 	buf_addc(&b, '\n');
+	plan_write(plan, &c->style, 2, &b);
+	need = plan_needs(plan);
 	cli_print(c, &b);
-	print_details(c, NULL, rest_of_plan(c, plan));
-	cli_say(c, "Nothing was changed.");
+	if (need)
+		cli_say(c,
+			"Nothing was changed.  It has to be allowed: "
+			"--allow %s",
+			need);
+	else
+		cli_say(c, "Nothing was changed.");
 }

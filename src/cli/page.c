@@ -7,12 +7,13 @@
 #include "cli/text.h"
 #include "model/kind.h"
 
-/* Everyone's verbs, then the noun's own. */
+/* Everyone's verbs, those that the noun has its own of being its own, then the
+ * rest of them. */
 static const struct command *verbs_of(struct cli *c, const struct kind *k)
 {
 	const struct command *first =
 		k->read_only ? noun_reading_verbs : noun_verbs;
-	const struct command *own = noun_own_verbs(k);
+	const struct command *own = noun_own_verbs(k), *mine;
 	struct command *all;
 	size_t n = 0, more = 0;
 
@@ -23,8 +24,13 @@ static const struct command *verbs_of(struct cli *c, const struct kind *k)
 	if (!more)
 		return first;
 	all = arena_alloc(&c->arena, (n + more + 1) * sizeof(*all));
-	memcpy(all, first, n * sizeof(*all));
-	memcpy(all + n, own, more * sizeof(*all));
+	for (size_t i = 0; i < n; i++) {
+		mine = command_find(own, first[i].name);
+		all[i] = mine ? *mine : first[i];
+	}
+	for (; own->name; own++)
+		if (!command_find(first, own->name))
+			all[n++] = *own;
 	return all;
 }
 

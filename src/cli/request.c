@@ -17,16 +17,12 @@
 #define BACK_OFF_FIRST 200
 #define BACK_OFF_MOST  10000
 #define CALL_MS        60000
-#define WAIT_MS        (10 * 60 * 1000)
 #define PAGE_MOST      500
-#define POLL_MS        25000 /* one long poll, well within a call */
 
-static int connect_client(struct cli *c, struct client **ret, struct failure *p)
+int request_connect(struct cli *c, struct client **ret, struct failure *p)
 {
 	struct client_conf conf;
 
-	if (*ret)
-		return 0;
 	if (cli_target(c, p) < 0 || oauth_renew(c, p) < 0)
 		return -1;
 	conf = (struct client_conf){
@@ -42,16 +38,22 @@ static int connect_client(struct cli *c, struct client **ret, struct failure *p)
 	return client_new(&conf, ret, &p->err);
 }
 
-void request_back_off(const struct cli *c, unsigned n)
+uint64_t request_pause(const struct cli *c, unsigned n)
 {
 	uint64_t ms = BACK_OFF_FIRST;
-	struct timespec t;
 
 	while (n-- && ms < BACK_OFF_MOST)
 		ms *= 2;
 	if (ms > BACK_OFF_MOST)
 		ms = BACK_OFF_MOST;
-	ms = ms / 2 + random_below(c->random, ms / 2 + 1);
+	return ms / 2 + random_below(c->random, ms / 2 + 1);
+}
+
+void request_back_off(const struct cli *c, unsigned n)
+{
+	uint64_t ms = request_pause(c, n);
+	struct timespec t;
+
 	t = (struct timespec){(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
 	nanosleep(&t, NULL);
 }
@@ -74,9 +76,8 @@ static int call_again(struct cli *c, const struct client_call *call,
 	}
 }
 
-/* The reply's JSON in *RET; a refusal becomes P. */
-static int take_reply(struct cli *c, const struct client_result *r,
-		      struct node **ret, struct failure *p)
+int request_reply(struct cli *c, const struct client_result *r,
+		  struct node **ret, struct failure *p)
 {
 	struct node *body = NULL;
 	struct err why = {0};
@@ -105,7 +106,7 @@ static int send_call(struct cli *c, struct client_call *call, struct node **ret,
 	char key[UUID_LEN + 1];
 	int rc;
 
-	if (connect_client(c, &c->client, p) < 0)
+	if (!c->client && request_connect(c, &c->client, p) < 0)
 		return -1;
 	if (strcmp(call->method, "POST") == 0) {
 		uuid_v7(clock_wall(c->clock), 0, c->random, key);
@@ -113,7 +114,7 @@ static int send_call(struct cli *c, struct client_call *call, struct node **ret,
 	}
 	rc = call_again(c, call, &result, p);
 	if (rc == 0)
-		rc = take_reply(c, &result, ret, p);
+		rc = request_reply(c, &result, ret, p);
 	client_result_release(&result);
 	return rc;
 }
@@ -221,51 +222,6 @@ int request_list(struct cli *c, const struct kind *k, const char *query,
 	return 0;
 }
 
-/* Whether DOC, NULL when it is gone, has come to what is waited for. */
-static bool has_come(const struct node *doc, const char *path,
-		     const char *state)
-{
-	const char *now = doc && path ? node_text(doc, path) : NULL;
-
-	return path ? now && strcmp(now, state) == 0 : !doc;
-}
-
-/* Asked again and again: a poll ends after a while with things as they are. */
-int request_wait(struct cli *c, const struct request_wait *w, struct node **ret,
-		 struct failure *p)
-{
-	uint64_t most = c->timeout_ms ? c->timeout_ms : WAIT_MS;
-	uint64_t end = clock_mono(c->clock) + most, now;
-
-	while ((now = clock_mono(c->clock)) < end) {
-		/* Less than is left, so that the poll ends before the call. */
-		uint64_t left = (end - now) * 3 / 4 + 1;
-		const char *target = arena_printf(
-			&c->arena, "/v1/%s/%s?wait=%s&timeoutMs=%llu",
-			w->kind->plural, w->id, w->state,
-			(unsigned long long)(left < POLL_MS ? left : POLL_MS));
-		struct node *doc = NULL;
-
-		if (request_get(c, target, &doc, p) < 0) {
-			if (w->path || p->err.code != ERR_NOT_FOUND)
-				return -1;
-			doc = NULL;
-		}
-		if (has_come(doc, w->path, w->state)) {
-			*ret = doc;
-			return 0;
-		}
-		if (!doc)
-			return err_set(&p->err, ERR_NOT_FOUND,
-				       "it was deleted meanwhile");
-		if (has_come(doc, w->path, "failed"))
-			return err_set(&p->err, ERR_PROVIDER, "it has failed");
-	}
-	return err_set(&p->err, ERR_TIMEOUT,
-		       "it was not %s in time; it may still become so",
-		       w->state);
-}
-
 int request_stream(struct cli *c, const char *target, const char *after,
 		   const struct request_sink *sink, struct failure *p)
 {
@@ -283,11 +239,11 @@ int request_stream(struct cli *c, const char *target, const char *after,
 	int rc;
 
 	/* A connection of its own: the sink may make calls. */
-	rc = connect_client(c, &own, p);
+	rc = request_connect(c, &own, p);
 	if (rc == 0)
 		rc = client_call(own, &call, &result, &p->err);
 	if (rc == 0)
-		rc = take_reply(c, &result, &none, p);
+		rc = request_reply(c, &result, &none, p);
 	client_result_release(&result);
 	client_free(own);
 	return rc;

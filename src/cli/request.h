@@ -32,18 +32,6 @@ int request_get(struct cli *c, const char *target, struct node **ret,
 int request_list(struct cli *c, const struct kind *k, const char *query,
 		 size_t most, struct node **ret, struct failure *p) MUST_CHECK;
 
-/* What to wait for: that the field at PATH is STATE, or with a NULL path that
- * the thing is gone, STATE being "deleted". */
-struct request_wait {
-	const struct kind *kind;
-	const char *id, *state, *path;
-};
-
-/* At most as long as --timeout says.  *RET is as it was then; NULL when it is
- * gone. */
-int request_wait(struct cli *c, const struct request_wait *w, struct node **ret,
-		 struct failure *p) MUST_CHECK;
-
 /* Where a stream goes: false ends it.  DATA may make other requests. */
 struct request_sink {
 	bool (*data)(void *ctx, const char *bytes, size_t len);
@@ -55,6 +43,18 @@ struct request_sink {
 int request_stream(struct cli *c, const char *target, const char *after,
 		   const struct request_sink *sink,
 		   struct failure *p) MUST_CHECK;
+
+/* A connection for whoever makes calls by itself; its to free. */
+int request_connect(struct cli *c, struct client **ret,
+		    struct failure *p) MUST_CHECK;
+
+/* What an answer says: its JSON in *RET (or NULL), a refusal in P. */
+struct client_result;
+int request_reply(struct cli *c, const struct client_result *r,
+		  struct node **ret, struct failure *p) MUST_CHECK;
+
+/* How long to wait before the N-th (from 0) new attempt, in milliseconds. */
+uint64_t request_pause(const struct cli *c, unsigned n);
 
 /* Sleep before the N-th (from 0) new attempt: doubling, with jitter. */
 void request_back_off(const struct cli *c, unsigned n);

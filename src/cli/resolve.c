@@ -4,6 +4,7 @@
 
 #include "base/field_ops.h"
 #include "base/uuid.h"
+#include "cli/output.h"
 #include "cli/request.h"
 #include "cli/text.h"
 #include "http/uri.h"
@@ -36,23 +37,81 @@ static int not_found(struct cli *c, const struct kind *k, const char *text,
 		       k->name, text);
 }
 
-/* What tells two of the same name apart, for people. */
-static const char *whereabouts(struct cli *c, const struct kind *k,
+static bool same_text(const struct node *a, const struct node *b)
+{
+	struct buf x = BUF_INIT(65536), y = BUF_INIT(65536);
+	bool same;
+
+	if (!a || !b)
+		return a == b;
+	json_write(a, false, &x);
+	json_write(b, false, &y);
+	same = strcmp(buf_str(&x), buf_str(&y)) == 0;
+	buf_release(&x);
+	buf_release(&y);
+	return same;
+}
+
+/* Not all of ITEMS say the same there. */
+static bool tells_apart(const struct node *items, const char *path)
+{
+	for (size_t i = 1; i < node_count(items); i++)
+		if (!same_text(resolve_at(node_at(items, 0), path),
+			       resolve_at(node_at(items, i), path)))
+			return true;
+	return false;
+}
+
+static void add_difference(struct cli *c, const struct output_column *col,
+			   const struct node *doc, struct buf *out)
+{
+	const struct node *n = resolve_at(doc, col->path);
+	const char *text =
+		n && node_type(n) == NODE_STRING ? node_string(n, NULL) : NULL;
+
+	if (!n)
+		return;
+	if (out->len)
+		buf_adds(out, ", ");
+	if (col->field->refers && text) {
+		buf_addf(out, "in %s %s", col->field->refers,
+			 resolve_name(c, text));
+		return;
+	}
+	buf_addf(out, "%s ", text_kebab(&c->arena, col->field->name));
+	if (text)
+		buf_adds(out, text);
+	else
+		json_write(n, false, out);
+}
+
+/* What tells two of the same name apart, for people: where they are, or else
+ * whatever a table would show. */
+static const char *whereabouts(struct cli *c, const struct output_columns *cols,
 			       const struct node *items, size_t i)
 {
-	const struct field *f =
-		k->unique_within
-			? field_find(k->fields, k->unique_within, NULL, NULL)
-			: NULL;
-	const char *id;
+	struct buf b = BUF_INIT(65536);
+	const char *text;
 
-	if (!f || !f->refers)
-		return "";
-	resolve_names(c, f->refers, items, k->unique_within);
-	id = node_text(node_at(items, i), k->unique_within);
-	return id ? arena_printf(&c->arena, "in %s %s", f->refers,
-				 resolve_name(c, id))
-		  : "";
+	for (int places = 1; places >= 0 && !b.len; places--) {
+		for (size_t n = 0; n < cols->n; n++) {
+			const struct output_column *col = &cols->list[n];
+			bool is_place = col->field->refers != NULL;
+
+			if (is_place != places ||
+			    col->field->type == FIELD_TIME ||
+			    strcmp(col->path, "id") == 0 ||
+			    !tells_apart(items, col->path))
+				continue;
+			if (is_place)
+				resolve_names(c, col->field->refers, items,
+					      col->path);
+			add_difference(c, col, node_at(items, i), &b);
+		}
+	}
+	text = arena_strdup(&c->arena, buf_str(&b));
+	buf_release(&b);
+	return text;
 }
 
 static int ambiguous(struct cli *c, const struct kind *k, const char *text,
@@ -60,10 +119,12 @@ static int ambiguous(struct cli *c, const struct kind *k, const char *text,
 {
 	struct node *lines = node_new_array(&c->arena);
 	struct arena *a = &c->arena;
+	struct output_columns cols;
 
+	output_columns(&cols, k, true, a);
 	for (size_t i = 0; i < node_count(items) && i < 10; i++) {
 		const char *id = node_text(node_at(items, i), "id");
-		const char *where = whereabouts(c, k, items, i);
+		const char *where = whereabouts(c, &cols, items, i);
 		struct node *line = node_new_object(a);
 
 		if (!id)
@@ -81,23 +142,76 @@ static int ambiguous(struct cli *c, const struct kind *k, const char *text,
 			     node_count(items), k->plural);
 }
 
-int resolve_id(struct cli *c, const struct kind *k, const char *text,
-	       const char *query, struct resolved *ret, struct failure *p)
+/* As much of NEAR as the server can look at: what every K has. */
+static void add_query(const struct kind *k, const struct node *near,
+		      struct buf *out)
 {
+	struct node_walk w = node_walk(near);
+	const struct node *n;
+	const char *key;
+
+	while ((n = node_walk_next(&w, &key))) {
+		const struct field *f = field_find(k->fields, key, NULL, NULL);
+
+		if (!f || !(f->flags & FIELD_REQUIRED))
+			continue;
+		buf_addf(out, "&%s=", key);
+		uri_add_escaped(out, node_string(n, NULL));
+	}
+}
+
+static bool is_near(const struct kind *k, const struct node *near,
+		    const struct node *doc)
+{
+	struct node_walk w = node_walk(near);
+	const struct node *n;
+	const char *key, *has;
+
+	while ((n = node_walk_next(&w, &key))) {
+		/* What names its own kind is another one. */
+		has = field_find(k->fields, key, NULL, NULL)
+			      ? node_text(doc, key)
+			      : NULL;
+		if (has && strcmp(has, node_string(n, NULL)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int list_named(struct cli *c, const struct kind *k, const char *text,
+		      const struct node *near, struct node **ret,
+		      struct failure *p)
+{
+	struct node *all, *some = node_new_array(&c->arena);
 	struct buf b = BUF_INIT(65536);
+	int rc;
+
+	if (near)
+		add_query(k, near, &b);
+	buf_adds(&b, "&name=");
+	uri_add_escaped(&b, text);
+	rc = request_list(c, k, buf_str(&b), 0, &all, p);
+	buf_release(&b);
+	if (rc < 0)
+		return -1;
+	for (size_t i = 0; i < node_count(all); i++)
+		if (!near || is_near(k, near, node_at(all, i)))
+			node_append(&c->arena, some, node_at(all, i));
+	*ret = some;
+	return 0;
+}
+
+int resolve_id(struct cli *c, const struct kind *k, const char *text,
+	       const struct node *near, struct resolved *ret, struct failure *p)
+{
 	struct node *items;
 	const char *id;
-	int rc;
 
 	if (uuid_valid(text, strlen(text))) {
 		*ret = (struct resolved){text, NULL};
 		return 0;
 	}
-	buf_addf(&b, "%s&name=", query);
-	uri_add_escaped(&b, text);
-	rc = request_list(c, k, buf_str(&b), 0, &items, p);
-	buf_release(&b);
-	if (rc < 0)
+	if (list_named(c, k, text, near, &items, p) < 0)
 		return -1;
 	if (node_count(items) == 0)
 		return not_found(c, k, text, p);
@@ -109,6 +223,30 @@ int resolve_id(struct cli *c, const struct kind *k, const char *text,
 			       "the server gave a %s without an id", k->name);
 	*ret = (struct resolved){id, node_at(items, 0)};
 	return 0;
+}
+
+static void know(struct cli *c, struct node *near, const char *key,
+		 const char *id)
+{
+	if (id && !node_get(near, key))
+		node_set(&c->arena, near, key,
+			 node_new_string(&c->arena, id, strlen(id)));
+}
+
+void resolve_learn(struct cli *c, struct node *near, const struct kind *k,
+		   const struct node *doc)
+{
+	static const char *const places[] = {"organizationId", "projectId",
+					     "regionId", "networkId"};
+
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
+		size_t len = strlen(k->name);
+
+		know(c, near, places[i], node_text(doc, places[i]));
+		if (strncmp(places[i], k->name, len) == 0 &&
+		    strcmp(places[i] + len, "Id") == 0)
+			know(c, near, places[i], node_text(doc, "id"));
+	}
 }
 
 static void learn(struct cli *c, const char *id, const char *name)

@@ -10,11 +10,17 @@ struct resolved {
 	struct node *doc; /* NULL when it was not read on the way */
 };
 
-/* The one of K that is called TEXT, which may be its id already.  QUERY
- * ("&organizationId=…") narrows the search. */
+/* The one of K that is called TEXT, which may be its id already.  NEAR holds
+ * ids that are known ({"regionId": …}; or NULL): those that say another in the
+ * same field are not meant. */
 int resolve_id(struct cli *c, const struct kind *k, const char *text,
-	       const char *query, struct resolved *ret,
+	       const struct node *near, struct resolved *ret,
 	       struct failure *p) MUST_CHECK;
+
+/* Take into NEAR what DOC, of kind K, tells about where it is, itself
+ * included. */
+void resolve_learn(struct cli *c, struct node *near, const struct kind *k,
+		   const struct node *doc);
 
 /* Learn the names of everything that ITEMS refer to at PATH. */
 void resolve_names(struct cli *c, const char *kind, const struct node *items,

@@ -1,36 +1,17 @@
 #include "http/client.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/mem.h"
+#include "http/client_priv.h"
 
 #define BODY_MOST ((size_t)64 << 20)
 
 enum { CONNECT_MS = 10 * 1000, TIMEOUT_MS = 60 * 1000 };
-
-struct client {
-	CURL *curl;
-	char *server; /* without a slash at its end */
-	char *token, *ca_file, *agent, *act_as;
-	unsigned timeout_ms;
-	size_t body_most;
-	char why[CURL_ERROR_SIZE];
-};
-
-/* A call while it runs. */
-struct running {
-	struct client *client;
-	const struct client_call *call;
-	struct client_result *result;
-	struct curl_slist *headers;
-	struct buf url;
-	bool ended; /* by the caller's data() */
-};
 
 static char *copy(const char *s)
 {
@@ -83,7 +64,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 	static const char name[] = "x-request-id:";
 	struct running *r = ctx;
 	size_t len = size * n, at = sizeof(name) - 1;
-	char *id = r->result->request_id;
+	char *id = r->result.request_id;
 
 	if (len <= at || strncasecmp(line, name, at) != 0)
 		return len;
@@ -92,8 +73,8 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 	n = len - at;
 	while (n && isspace((unsigned char)line[at + n - 1]))
 		n--;
-	if (n >= sizeof(r->result->request_id))
-		n = sizeof(r->result->request_id) - 1;
+	if (n >= sizeof(r->result.request_id))
+		n = sizeof(r->result.request_id) - 1;
 	memcpy(id, line + at, n);
 	id[n] = '\0';
 	return len;
@@ -110,8 +91,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *ctx)
 		r->ended = !r->call->data(r->call->ctx, bytes, len);
 		return r->ended ? 0 : len;
 	}
-	buf_add(&r->result->body, bytes, len);
-	return buf_ok(&r->result->body) ? len : 0;
+	buf_add(&r->result.body, bytes, len);
+	return buf_ok(&r->result.body) ? len : 0;
 }
 
 static void add_header(struct running *r, const char *name, const char *value)
@@ -258,35 +239,44 @@ static void take_facts(struct running *r)
 
 	curl_easy_getinfo(r->client->curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(r->client->curl, CURLINFO_CONTENT_TYPE, &type);
-	r->result->status = (int)status;
-	snprintf(r->result->type, sizeof(r->result->type), "%s",
+	r->result.status = (int)status;
+	snprintf(r->result.type, sizeof(r->result.type), "%s",
 		 type ? type : "");
+}
+
+void running_begin(struct running *r)
+{
+	struct client *c = r->client;
+
+	r->result = (struct client_result){.body = BUF_INIT(c->body_most)};
+	r->url = (struct buf)BUF_INIT(64 << 10);
+	c->why[0] = '\0';
+	buf_addf(&r->url, "%s%s", c->server, r->call->target);
+	set_options(r);
+}
+
+int running_end(struct running *r, CURLcode code, struct client_result *ret,
+		struct err *err)
+{
+	curl_slist_free_all(r->headers);
+	buf_release(&r->url);
+	if (code != CURLE_OK && !r->ended) {
+		fail(r, code, err);
+		buf_release(&r->result.body);
+		return -1;
+	}
+	take_facts(r);
+	*ret = r->result;
+	return 0;
 }
 
 int client_call(struct client *c, const struct client_call *call,
 		struct client_result *ret, struct err *err)
 {
-	struct client_result result = {.body = BUF_INIT(c->body_most)};
-	struct running r = {.client = c,
-			    .call = call,
-			    .result = &result,
-			    .url = BUF_INIT(64 << 10)};
-	CURLcode code;
+	struct running r = {.client = c, .call = call};
 
-	c->why[0] = '\0';
-	buf_addf(&r.url, "%s%s", c->server, call->target);
-	set_options(&r);
-	code = curl_easy_perform(c->curl);
-	curl_slist_free_all(r.headers);
-	buf_release(&r.url);
-	if (code != CURLE_OK && !r.ended) {
-		fail(&r, code, err);
-		buf_release(&result.body);
-		return -1;
-	}
-	take_facts(&r);
-	*ret = result;
-	return 0;
+	running_begin(&r);
+	return running_end(&r, curl_easy_perform(c->curl), ret, err);
 }
 
 void client_result_release(struct client_result *r)

@@ -86,11 +86,6 @@ static int weigh_user_data(const struct change_case *c, struct err *err)
 	return weigh_contents(c, err);
 }
 
-static bool was_launched(const struct instance *i)
-{
-	return i->status.provider_id || i->status.launched_at;
-}
-
 static int weigh_disk_size(const struct change_case *c, struct err *err)
 {
 	int64_t want = c->new->spec.root_disk.size_gib;
@@ -100,7 +95,7 @@ static int weigh_disk_size(const struct change_case *c, struct err *err)
 		had = c->flavor->root_disk.size_gib;
 	if (want == FIELD_NONE || want == had)
 		return 0;
-	if (want < had && was_launched(c->old))
+	if (want < had && instance_was_launched(c->old))
 		return err_at(err, ERR_INVALID, "/spec/rootDisk/sizeGiB",
 			      "a root disk cannot shrink; it has %lld GiB",
 			      (long long)had);
@@ -222,7 +217,7 @@ static void finish(const struct change_case *c, struct arena *a,
 {
 	p->loses.at = arena_alloc(a, 8 * sizeof(const char *));
 	p->need = CHANGE_NEEDS_NOTHING;
-	if (!was_launched(c->old))
+	if (!instance_was_launched(c->old))
 		return;
 	add_losses(c, p);
 	p->need = need(c, p);

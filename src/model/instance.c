@@ -249,3 +249,8 @@ int64_t instance_root_disk(const struct instance *i, const struct flavor *f)
 		       ? f->root_disk.size_gib
 		       : i->spec.root_disk.size_gib;
 }
+
+bool instance_was_launched(const struct instance *i)
+{
+	return i->status.provider_id || i->status.launched_at;
+}

@@ -106,5 +106,8 @@ bool instance_may_become(int from, int to);
 bool instance_offering(const struct instance *i, size_t n,
 		       struct alternative *ret);
 
+/* It is, or was, at the provider: it may have something to lose. */
+bool instance_was_launched(const struct instance *i);
+
 /* The root disk that it gets with flavor F. */
 int64_t instance_root_disk(const struct instance *i, const struct flavor *f);

@@ -125,31 +125,3 @@ struct owner kind_owner(const struct kind *k, const void *object)
 	return (struct owner){text_at(k, "organizationId", object),
 			      text_at(k, "projectId", object)};
 }
-
-/* The enum at PATH becomes the one called NAME, if there is such. */
-static void set_word(const struct kind *k, void *object, const char *path,
-		     const char *name)
-{
-	const void *at;
-	const struct field *f = field_find(k->fields, path, object, &at);
-	size_t offset;
-
-	if (!f || f->type != FIELD_ENUM)
-		return;
-	offset = (size_t)((const char *)at - (const char *)object);
-	for (int i = 1; f->names[i]; i++)
-		if (strcmp(f->names[i], name) == 0)
-			memcpy((char *)object + offset, &i, sizeof(i));
-}
-
-void kind_begin_delete(const struct kind *k, void *object, int64_t now)
-{
-	struct meta *meta = object;
-
-	meta->deleted_at = meta->updated_at = now;
-	if (!k->backed)
-		return;
-	set_word(k, object, "status.state", "deleting");
-	set_word(k, object, "status.state", "terminating");
-	set_word(k, object, "status.provisioning", "deprovisioning");
-}

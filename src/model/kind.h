@@ -75,10 +75,6 @@ struct owner {
 
 struct owner kind_owner(const struct kind *k, const void *object);
 
-/* OBJECT, a struct of kind K, is being deleted since NOW; one that a provider
- * has, too, shows it in its state. */
-void kind_begin_delete(const struct kind *k, void *object, int64_t now);
-
 /* Every noun, ended by NULL. */
 extern const struct kind *const kinds[];
 

@@ -95,7 +95,7 @@ static const struct field allocation_fields[] = {
 	 offsetof(struct allocation, object_kind),
 	 "What kind of thing uses it.", &format_word, .min = 1, .max = 63},
 	{"objectId", FIELD_STRING,
-	 FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_COLUMN,
+	 FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_INDEX | FIELD_COLUMN,
 	 offsetof(struct allocation, object_id),
 	 "Which one; it has one allocation.", &format_uuid},
 	{"amounts", FIELD_LIST, FIELD_ALWAYS | FIELD_COLUMN,

@@ -37,7 +37,7 @@ const char *capability_name(enum capability c);
 bool provider_can(const struct provider *p, enum capability c);
 
 /* Options and credentials are checked against the driver's tables first:
- * ERR_INVALID with every violation. */
+ * ERR_INVALID with every violation.  What CONF points to is copied. */
 int provider_open(const char *driver, const struct provider_conf *conf,
 		  struct provider **out, struct err *err) MUST_CHECK;
 void provider_close(struct provider *p); /* NULL is fine */

@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/field.h"
 
 struct driver;
-struct node;
+struct front;
 
 /* What a caller must know of a cloud; fixed once it is open. */
 struct provider_facts {
@@ -21,6 +22,7 @@ struct provider_facts {
 	bool keeps_addresses;    /* over stop and start */
 	bool live_groups;        /* security groups change on live machines */
 	bool resize_live;        /* a resize does not restart */
+	bool spot;               /* it has a second market */
 	uint32_t consistency_ms; /* how long a list may be behind */
 	uint32_t launch_ms;      /* when a launch is given up */
 	uint32_t stop_ms, start_ms; /* likewise */
@@ -29,11 +31,17 @@ struct provider_facts {
 	size_t page;                /* machines on a page of a list */
 };
 
-/* An open one; a driver's own begins with this. */
+/* An open one; a driver's own begins with this, and its open() fills in what
+ * is not the front's. */
 struct provider {
 	const struct driver *driver;
 	struct provider_facts facts;
+	unsigned lacks;           /* what the driver can and this one cannot:
+				   * bits, 1 << enum capability */
 	const char *installation; /* the value of TAG_INSTALLATION */
+	struct items faults;      /* of struct fault: see fault.h */
+	int64_t seed;             /* what chance they have follows from it */
+	struct front *front;      /* the front's own */
 };
 
 struct provider_conf {
@@ -41,6 +49,10 @@ struct provider_conf {
 	const struct node *credentials; /* may be NULL; secret */
 	const char *region;             /* its id */
 	const char *installation;       /* the installation's id */
-	const char *folder;             /* for what it keeps on this machine */
-	const struct clock *clock;
+	const char *folder;             /* for what it keeps on this machine;
+					 * NULL: nothing is kept */
+	const struct clock *clock;      /* NULL: the machine's */
+	/* How a call waits; NULL: its thread sleeps. */
+	void (*sleep)(void *ctx, uint64_t ms);
+	void *ctx;
 };

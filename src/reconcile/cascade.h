@@ -1,10 +1,12 @@
 /*
  * cascade - what belongs to something that is being deleted goes first.
  *
- * An organization or project whose deletion was asked for carries deletedAt;
- * nothing can be added to it any more.  The cascade deletes what is its, a few
- * at a time and what refers before what is referred to, then the thing itself.
- * Where it stands is in the store alone, so that a crash only means going on.
+ * An organization, project or network whose deletion was asked for carries
+ * deletedAt; nothing can be added to it any more.  The cascade deletes what is
+ * its, a few at a time and what refers before what is referred to, then the
+ * thing itself.  What a provider has, too, is only begun to be deleted: its
+ * controller ends that, and what it refers to waits until then.  Where it stands
+ * is in the store alone, so that a crash only means going on.
  *
  * Loop thread only.
  */

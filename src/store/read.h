@@ -45,6 +45,11 @@ bool scan_narrow(struct scan *scan, const char *path, const char *value,
  * counts everything that was looked at. */
 bool scan_next(struct scan *scan, struct record *ret, size_t *effort);
 
+/* One of those who refer to object ID of kind K, other than itself and
+ * those who would only lose the mention; false when there is none. */
+bool store_user(const struct store *s, const struct kind *k, const char *id,
+		struct record *ret);
+
 /* What changed, in order: every version of kind K after revision *CURSOR,
  * which is moved past what is returned.  LAST is set on the last one of its
  * revision.  BEFORE is the version it replaced; its object is NULL when there

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/sorted.h"
+#include "store/read.h"
 #include "store/store_priv.h"
 #include "store/tx.h"
 
@@ -169,6 +170,37 @@ int tx_check_unused(struct tx *tx, const struct kind *k, const char *id,
 			buf_str(&users.text));
 	buf_release(&users.text);
 	return users.n ? -1 : 0;
+}
+
+/* The same as readers see it: the first. */
+static bool find_user(const struct store *s, const struct cache *c,
+		      const struct index_field *f, const char *id,
+		      struct record *ret)
+{
+	struct scan scan = store_scan(s, 0, c->kind, NULL);
+	size_t effort = 0;
+
+	if (!scan_narrow(&scan, f->path, id, NULL))
+		return false;
+	while (scan_next(&scan, ret, &effort))
+		if (c->kind != f->refers || strcmp(ret->id, id) != 0)
+			return true;
+	return false;
+}
+
+bool store_user(const struct store *s, const struct kind *k, const char *id,
+		struct record *ret)
+{
+	for (size_t i = 0; i < s->n_caches; i++) {
+		const struct cache *c = &s->caches[i];
+
+		for (size_t j = 0; j < c->n_fields; j++)
+			if (c->fields[j].refers == k &&
+			    !is_weak(&c->fields[j]) &&
+			    find_user(s, c, &c->fields[j], id, ret))
+				return true;
+	}
+	return false;
 }
 
 /* OBJECT without ID in its weak list F, written. */

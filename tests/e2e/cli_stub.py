@@ -14,6 +14,10 @@ TOKEN = "stub-token"
 
 
 class Stub:
+    @property
+    def handler(self):
+        return Handler
+
     def __init__(self):
         self.lock = threading.Condition()
         self.objects = {"organizations": {}, "projects": {}}
@@ -27,7 +31,7 @@ class Stub:
         self.cut = False       # end streams after their events
         self.forgotten = 0     # revisions up to this are gone
         self.whoami = True
-        handler = type("Handler", (Handler,), {"stub": self})
+        handler = type("Handler", (self.handler,), {"stub": self})
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.server.daemon_threads = True
         self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
@@ -71,6 +75,10 @@ def merge(target, patch):
         else:
             target[key] = merge(target.get(key), value)
     return target
+
+
+def matches(doc, words):
+    return all(doc.get(word) == value for word, value in words.items())
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -126,9 +134,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def noun(self, parts, words, query, body):
         stub, kind = self.stub, parts[0]
+        if len(parts) == 3:
+            self.verb(kind, parts[1], parts[2], words, body)
+            return
         if len(parts) == 1 and self.command == "GET":
             if self.headers.get("Accept") == "text/event-stream":
-                self.stream(kind, words)
+                try:
+                    self.stream(kind, words)
+                except OSError:
+                    pass       # the client has had enough
             else:
                 self.list(kind, words, query)
             return
@@ -145,16 +159,27 @@ class Handler(BaseHTTPRequestHandler):
             return
         if self.command == "GET":
             self.get(kind, old, words)
+        elif self.command != "DELETE" and self.refused(kind, old, words, body):
+            return
         elif words.get("plan"):
             self.reply(200, {"plan": {"action": "update", "loses": ["x"]},
                              "object": old})
         elif self.command == "DELETE":
-            stub.drop(kind, parts[1])
-            self.reply(204)
+            self.remove(kind, old)
         else:
             new = merge(old if self.command == "PATCH" else
                         {"id": old["id"]}, body)
             self.reply(200, stub.put(kind, new))
+
+    def remove(self, kind, old):
+        self.stub.drop(kind, old["id"])
+        self.reply(204)
+
+    def verb(self, kind, ident, verb, words, body):
+        self.fail(404, "not_found", "there is nothing here")
+
+    def refused(self, kind, old, words, body):
+        return False
 
     def get(self, kind, old, words):
         stub = self.stub
@@ -190,7 +215,7 @@ class Handler(BaseHTTPRequestHandler):
     def create(self, kind, words, body):
         stub = self.stub
         key = self.headers.get("Idempotency-Key")
-        if not body.get("name", "").islower():
+        if not (body or {}).get("name", "").islower():
             self.fail(422, "invalid", "2 fields are not valid", violations=[
                 {"pointer": "/name", "message": "must be lower case"},
                 {"pointer": "/organizationId/x", "message": "is \x1b[31mbad"},
@@ -200,13 +225,16 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, {"plan": {"action": "create"}, "object": body})
             return
         if key not in stub.keys:
-            stub.keys[key] = stub.make(kind, **body)
+            stub.keys[key] = self.made(kind, body)
         if stub.lose:
             stub.lose -= 1
             self.close_connection = True
             self.connection.close()
             return
         self.reply(201, stub.keys[key])
+
+    def made(self, kind, body):
+        return self.stub.make(kind, **body)
 
     def event(self, name, data, ident=None):
         text = ": heartbeat\n\nevent: %s\ndata: %s\n" % (name,
@@ -230,7 +258,7 @@ class Handler(BaseHTTPRequestHandler):
         with stub.lock:
             if not after:
                 for doc in list(stub.objects[kind].values()):
-                    if words.get("name", doc["name"]) == doc["name"]:
+                    if matches(doc, words):
                         self.event("put", doc)
                 after = stub.revision
                 self.event("ready", {"revision": after}, after)
@@ -238,5 +266,6 @@ class Handler(BaseHTTPRequestHandler):
                 for revision, of, what, doc in list(stub.log):
                     if revision > after and of == kind:
                         after = revision
-                        self.event(what, doc, revision)
+                        if what == "delete" or matches(doc, words):
+                            self.event(what, doc, revision)
                 stub.lock.wait(0.1)

@@ -261,7 +261,7 @@ def plans(stub, c):
           r.stdout)
     r = c.expect(0, "a plan of an update", "project", "update", "web",
                  "--name", "y", "--plan")
-    check(has(r.stdout, "Plan: update project web", "Loses"),
+    check(has(r.stdout, "Plan: update project web", "loses    x"),
           "with what it says", r.stdout)
     c.expect(0, "a plan of a delete", "project", "delete", "web", "--plan")
     check(stub.revision == before, "nothing was changed")

@@ -591,6 +591,9 @@ def grants_are_held(w):
     tap.eq(reply.status, 403, "no token for a stronger account")
     reply = weak.call.post(f"/v1/tokens/{strong.token_id}/rotate", None)
     tap.eq(reply.status, 403, "a stronger account's token is not rotated")
+    reply = w.admin.patch(f"/v1/tokens/{strong.token_id}", {
+        "digest": "0" * 64, "description": "mine"})
+    tap.eq(reply.status, 422, "nor is a secret slipped under it")
     tap.eq(strong.call.get("/v1/whoami").status, 200, "and still works")
     boss = made(w.admin.post("/v1/users", {
         "name": "boss", "organizationId": w.a.id,

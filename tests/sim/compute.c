@@ -80,8 +80,8 @@ static void put_region(struct world *w, const char *name, const char *only,
 void compute_open(struct world *w, const char *name, const char *only,
 		  struct compute *ret)
 {
-	struct flavor f = {.meta = {.id = ret->flavor, .name = "small"}};
-	struct image i = {.meta = {.id = ret->image, .name = "debian"}};
+	struct flavor f = {.meta = {.id = ret->flavor, .name = name}};
+	struct image i = {.meta = {.id = ret->image, .name = name}};
 
 	uuid_v5("00000000-0000-5000-8000-00000000000a", name, ret->region);
 	uuid_v5(ret->region, "flavor/small", ret->flavor);

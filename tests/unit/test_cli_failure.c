@@ -79,10 +79,19 @@ static void shows_the_plan_to_confirm(void)
 {
 	struct failure p = of_body(409, "{\"code\":\"confirmation_required\","
 					"\"detail\":\"it would restart\","
-					"\"plan\":{\"action\":\"restart\"}}");
-	struct failure_view v = {0};
+					"\"plan\":{\"action\":\"replace\","
+					"\"loses\":[\"rootDisk\"],"
+					"\"quota\":[{\"kind\":\"vcpus\","
+					"\"before\":1,\"after\":2,"
+					"\"limit\":8}]}}");
+	struct failure_view v = {.again = "muster x --allow rebuild"};
 
-	CHECK(strstr(text_of(&p, &v), "plan: {\"action\":\"restart\"}"));
+	CHECK_STR(text_of(&p, &v), "muster: it would restart\n"
+				   "  plan: replace, loses rootDisk\n"
+				   "    loses    rootDisk\n"
+				   "    quota    vcpus 1 -> 2 of 8\n"
+				   "  hint: to do it: muster x --allow rebuild\n"
+				   "  request: req-1\n");
 	CHECK(failure_exit(&p) == EXIT_CONFLICT);
 }
 

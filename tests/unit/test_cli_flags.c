@@ -1,5 +1,8 @@
 #include "cli/flags.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "test.h"
 
@@ -11,6 +14,15 @@ static const struct field volume_fields[] = {
 	{"volumeId", FIELD_STRING, .refers = "volume"},
 	{"mountPath", FIELD_STRING},
 	{"deleteWithIt", FIELD_BOOL},
+	{0},
+};
+static const char *const directions[] = {NULL, "ingress", "egress", NULL};
+static const struct field rule_fields[] = {
+	{"direction", FIELD_ENUM, .names = directions},
+	{"port", FIELD_INT},
+	{"portMax", FIELD_INT},
+	{"prefix", FIELD_STRING, .format = &format_prefix},
+	{"securityGroupId", FIELD_STRING, .refers = "securitygroup"},
 	{0},
 };
 static const struct field disk_fields[] = {
@@ -28,6 +40,10 @@ static const struct field spec_fields[] = {
 	{"securityGroupIds", FIELD_LIST, .item = FIELD_STRING,
 	 .refers = "securitygroup"},
 	{"volumes", FIELD_LIST, .item = FIELD_OBJECT, .fields = volume_fields},
+	{"rules", FIELD_LIST, .item = FIELD_OBJECT, .fields = rule_fields},
+	{"sourceAddresses", FIELD_LIST, .item = FIELD_STRING},
+	{"sshCertificateAuthorityId", FIELD_STRING, .refers = "sshca"},
+	{"userData", FIELD_STRING, FIELD_SECRET, .format = &format_base64},
 	{"plan", FIELD_STRING, .doc = "A field called like an option."},
 	{0},
 };
@@ -40,6 +56,8 @@ static const struct field fields[] = {
 	{"name", FIELD_STRING, FIELD_REQUIRED},
 	{"description", FIELD_STRING},
 	{"tags", FIELD_TAGS, FIELD_INDEX},
+	{"projectId", FIELD_STRING, FIELD_READ_ONLY | FIELD_INDEX,
+	 .refers = "project"},
 	{"networkId", FIELD_STRING,
 	 FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_INDEX, .refers = "network"},
 	{"spec", FIELD_OBJECT, .fields = spec_fields},
@@ -180,6 +198,58 @@ static void lists_are_repeated(void)
 		"{\"volumeId\":\"y\"}]}}");
 }
 
+static void items_without_keys_go_where_they_can(void)
+{
+	CREATES("--volume data:/srv",
+		"{\"spec\":{\"volumes\":[{\"volumeId\":\"id-of-volume-data\","
+		"\"mountPath\":\"/srv\"}]}}");
+	CREATES("--volume data,deleteWithIt=true",
+		"{\"spec\":{\"volumes\":[{\"volumeId\":\"id-of-volume-data\","
+		"\"deleteWithIt\":true}]}}");
+	CREATES("--rule ingress,22,0.0.0.0/0",
+		"{\"spec\":{\"rules\":[{\"direction\":\"ingress\",\"port\":22,"
+		"\"prefix\":\"0.0.0.0/0\"}]}}");
+	CREATES("--rule ingress,1,9,::/0",
+		"{\"spec\":{\"rules\":[{\"direction\":\"ingress\",\"port\":1,"
+		"\"portMax\":9,\"prefix\":\"::/0\"}]}}");
+	CREATES("--rule ingress,web",
+		"{\"spec\":{\"rules\":[{\"direction\":\"ingress\","
+		"\"securityGroupId\":\"id-of-securitygroup-web\"}]}}");
+	REFUSED("--rule ingress,22,23,web,more",
+		"--rule: no place for 'more'; say KEY=more");
+}
+
+static void long_words_are_short(void)
+{
+	CREATES("--source-address 10.0.0.0/8 --ssh-ca corp",
+		"{\"spec\":{\"sourceAddresses\":[\"10.0.0.0/8\"],"
+		"\"sshCertificateAuthorityId\":\"id-of-sshca-corp\"}}");
+}
+
+static void a_file_is_encoded(void)
+{
+	char path[] = "/tmp/muster-test-XXXXXX";
+	int fd = mkstemp(path);
+
+	CHECK(fd >= 0 && write(fd, "#!/bin/sh\n\xff\xfe>", 13) == 13);
+	close(fd);
+	CREATES(arena_printf(&arena, "--user-data @%s", path),
+		"{\"spec\":{\"userData\":\"IyEvYmluL3NoCv/+Pg==\"}}");
+	CREATES("--user-data aGk=", "{\"spec\":{\"userData\":\"aGk=\"}}");
+	unlink(path);
+}
+
+static void a_secret_is_taken_away_by_an_empty_text(void)
+{
+	UPDATES("--user-data=", "{\"spec\":{\"userData\":\"\"}}");
+}
+
+static void whose_it_is_tells_names_apart(void)
+{
+	CREATES("--project p", "{}");
+	CHECK_STR(make(COMMAND_NARROW, "--project p --network n"), "{}");
+}
+
 static void tags(void)
 {
 	CREATES("--tag a=1 --tag b=x=y --tag c=",
@@ -215,7 +285,6 @@ static void says_what_is_wrong(void)
 				     "2026-11-15T04:40:28Z or +2h");
 	REFUSED("--tag a", "--tag: 'a' is not KEY=VALUE");
 	REFUSED("--tag =a", "--tag: '=a' is not KEY=VALUE");
-	REFUSED("--volume x", "--volume: 'x' is not KEY=VALUE");
 	REFUSED("--volume colour=red", "--volume has no key 'colour'");
 	REFUSED("--id x", "unknown option '--id'");
 	CHECK(!make(COMMAND_CREATE, "--options @/nowhere"));
@@ -268,6 +337,11 @@ int main(void)
 	RUN(times);
 	RUN(references_by_name_and_by_id);
 	RUN(lists_are_repeated);
+	RUN(items_without_keys_go_where_they_can);
+	RUN(long_words_are_short);
+	RUN(a_file_is_encoded);
+	RUN(a_secret_is_taken_away_by_an_empty_text);
+	RUN(whose_it_is_tells_names_apart);
 	RUN(tags);
 	RUN(an_empty_value_removes);
 	RUN(an_update_cannot_set_what_is_set_once);

@@ -126,6 +126,34 @@ static void secrets_may_change(void)
 	CHECK_STR(s->inner.password, "new");
 }
 
+/* One could once be sent with another change, and was taken. */
+static void a_secret_that_is_read_only_cannot_be_sent(void)
+{
+	static const struct field fields[] = {
+		{"key", FIELD_STRING, FIELD_READ_ONLY | FIELD_SECRET, 0, "K."},
+		{0},
+	};
+	static const char *const sent[] = {"{\"key\":\"new\"}",
+					   "{\"key\":\"old\"}", "{}"};
+
+	for (size_t i = 0; i < COUNT_OF(sent); i++) {
+		const char *old = "old", *new = NULL;
+		struct violations v;
+		struct arena a;
+		struct err err;
+
+		arena_init(&a, 65536);
+		violations_init(&v, &a);
+		field_decode(fields,
+			     json_parse(sent[i], strlen(sent[i]), &a, &err),
+			     FIELD_UPDATE, &new, &v);
+		field_settle(fields, &old, &new, &v);
+		CHECK(v.n == (i < 2));
+		CHECK(i < 2 || new == old);
+		arena_release(&a);
+	}
+}
+
 static void other_mistakes_make_it_invalid_not_immutable(void)
 {
 	struct err err = {0};
@@ -210,6 +238,7 @@ int main(void)
 	RUN(the_same_again_is_no_change);
 	RUN(each_change_that_cannot_be_is_told);
 	RUN(secrets_may_change);
+	RUN(a_secret_that_is_read_only_cannot_be_sent);
 	RUN(other_mistakes_make_it_invalid_not_immutable);
 	RUN(a_mistake_added_later_makes_it_invalid);
 	RUN(sees_what_a_user_changed);

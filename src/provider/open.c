@@ -1,0 +1,112 @@
+/* Finding a driver and opening it with what a region says. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/field_ops.h"
+#include "provider/call.h"
+#include "provider/driver.h"
+#include "provider/front.h"
+#include "provider/sim.h"
+
+const struct driver *const drivers[] = {&sim_driver, NULL};
+
+const struct driver *driver_find(const char *name)
+{
+	for (size_t i = 0; drivers[i]; i++)
+		if (strcmp(drivers[i]->name, name) == 0)
+			return drivers[i];
+	return NULL;
+}
+
+/* All that is wrong in one message: the violations do not outlive the arena
+ * they are in. */
+static int tell(const struct violations *v, const char *what, struct err *err)
+{
+	size_t n = v->n < VIOLATIONS_MOST ? v->n : VIOLATIONS_MOST;
+	char text[sizeof(err->msg)] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < n && at < sizeof(text); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       "%s%s%s %s", i ? "; " : "", what,
+				       v->list[i].pointer, v->list[i].message);
+	err_set(err, ERR_INVALID, "%s", text);
+	return -1;
+}
+
+/* N as one of the driver's structs; without a table nothing may be said. */
+static int decode(struct front *f, const struct field *fields, size_t size,
+		  const struct node *n, const char *what, const void **ret,
+		  struct err *err)
+{
+	struct arena *a = front_arena(f);
+	struct violations v;
+	void *out;
+
+	if (!n)
+		n = node_new_object(a);
+	*ret = NULL;
+	if (node_type(n) != NODE_OBJECT)
+		return err_set(err, ERR_INVALID, "%s must be an object, not %s",
+			       what, node_type_name(n));
+	if (!fields) {
+		if (node_count(n))
+			return err_set(err, ERR_INVALID,
+				       "the driver takes no %s", what);
+		return 0;
+	}
+	out = arena_alloc(a, size);
+	violations_init(&v, a);
+	field_decode(fields, n, FIELD_CREATE, out, &v);
+	if (v.n)
+		return tell(&v, what, err);
+	*ret = out;
+	return 0;
+}
+
+static int open_with(const struct driver *d, struct front *f,
+		     const struct provider_conf *conf, struct provider **out,
+		     struct err *err)
+{
+	const void *options, *credentials;
+
+	if (decode(f, d->options, d->options_size, conf->options, "options",
+		   &options, err) < 0 ||
+	    decode(f, d->credentials, d->credentials_size, conf->credentials,
+		   "credentials", &credentials, err) < 0)
+		return -1;
+	return d->open(front_conf(f), options, credentials, out, err);
+}
+
+int provider_open(const char *driver, const struct provider_conf *conf,
+		  struct provider **out, struct err *err)
+{
+	const struct driver *d = driver_find(driver);
+	struct provider *p;
+	struct front *f;
+
+	if (!d)
+		return err_set(err, ERR_INVALID,
+			       "there is no provider \"%s\": see "
+			       "'muster provider list'",
+			       driver);
+	f = front_new(conf);
+	if (open_with(d, f, conf, &p, err) < 0) {
+		front_free(f);
+		return -1;
+	}
+	front_begin(f, p);
+	*out = p;
+	return 0;
+}
+
+void provider_close(struct provider *p)
+{
+	struct front *f;
+
+	if (!p)
+		return;
+	f = p->front;
+	p->driver->close(p);
+	front_free(f);
+}

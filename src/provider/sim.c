@@ -1,0 +1,112 @@
+#include "provider/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "provider/front.h"
+#include "provider/sim_driver.h"
+
+static int read_lacks(const struct items *names, unsigned *ret, struct err *err)
+{
+	const char *const *list = names->at;
+
+	*ret = 0;
+	for (size_t i = 0; i < names->n; i++) {
+		int found = CAPABILITIES;
+
+		for (int c = 0; c < CAPABILITIES; c++)
+			if (strcmp(list[i],
+				   capability_name((enum capability)c)) == 0)
+				found = c;
+		if (found == CAPABILITIES)
+			return err_set(err, ERR_INVALID,
+				       "options/lacks/%zu: there is no "
+				       "capability \"%s\"",
+				       i, list[i]);
+		*ret |= 1U << found;
+	}
+	return 0;
+}
+
+static struct provider_facts facts_of(const struct sim_options *o)
+{
+	return (struct provider_facts){
+		.launch_tokens = o->launch_tokens,
+		.tags = o->tags,
+		.keeps_addresses = o->keeps_addresses,
+		.live_groups = true,
+		.resize_live = o->resize_live,
+		.spot = true,
+		.consistency_ms = (uint32_t)o->consistency_ms,
+		.launch_ms = (uint32_t)o->launch_limit_ms,
+		.stop_ms = (uint32_t)o->stop_limit_ms,
+		.start_ms = (uint32_t)o->start_limit_ms,
+		.poll_ms = (uint32_t)o->poll_ms,
+		.calls_per_second =
+			o->tells_limit ? (unsigned)o->calls_per_second : 0,
+		.page = (size_t)o->page_size,
+	};
+}
+
+static int sim_open(const struct provider_conf *conf, const void *options,
+		    const void *credentials, struct provider **out,
+		    struct err *err)
+{
+	const struct sim_options *o = options, *behaves;
+	unsigned here, there;
+	struct sim_link *link;
+	struct sim *s;
+
+	(void)credentials;
+	if (read_lacks(&o->lacks, &here, err) < 0 ||
+	    sim_link_open(conf, o, &link, err) < 0)
+		return -1;
+	behaves = sim_link_options(link);
+	if (read_lacks(&behaves->lacks, &there, err) < 0) {
+		sim_link_close(link);
+		return -1;
+	}
+	s = xcalloc(1, sizeof(*s));
+	s->base = (struct provider){
+		.driver = &sim_driver,
+		.facts = facts_of(behaves),
+		.lacks = here | there,
+		.installation = conf->installation,
+		.faults = o->faults,
+		.seed = o->seed,
+	};
+	s->conf = conf;
+	s->link = link;
+	*out = &s->base;
+	return 0;
+}
+
+static void sim_close(struct provider *p)
+{
+	sim_link_close(sim_link(p));
+	free(p);
+}
+
+struct sim_cloud *sim_truth(struct provider *p)
+{
+	return sim_link_cloud(sim_link(p));
+}
+
+const struct driver sim_driver = {
+	.name = "sim",
+	.title = "A simulated cloud",
+	.doc = "Machines that do not exist, in a cloud with rules of its own: "
+	       "for trying things out and for rehearsing what can go wrong.  "
+	       "It lives in the server, and its truth in the server's data "
+	       "folder; or in a process of its own, `muster simcloud`.",
+	.options = sim_option_fields,
+	.options_size = sizeof(struct sim_options),
+	.open = sim_open,
+	.close = sim_close,
+	.machines = &sim_machine_ops,
+	.catalogue = &sim_catalogue_ops,
+	.images = &sim_image_ops,
+	.networks = &sim_network_ops,
+	.volumes = &sim_volume_ops,
+};
