@@ -142,7 +142,9 @@ static void narrow(struct call *c, struct scan *scan, struct filters *filters,
 	for (size_t i = 0; i < filters->n; i++) {
 		const struct filter *f = &filters->list[i];
 
-		if (!scan_narrow(scan, f->path, f->value, after))
+		/* The scan goes by it when its place is another's. */
+		if (!scan_narrow(scan, arena_strdup(c->x->arena, f->path),
+				 f->value, after))
 			continue;
 		filters->list[i] = filters->list[--filters->n];
 		return;

@@ -2,7 +2,7 @@
 
 #include "api/permit.h"
 #include "api/regional.h"
-#include "api/routes.h"
+#include "api/verb.h"
 #include "base/json.h"
 #include "model/image.h"
 #include "model/instance.h"
@@ -130,22 +130,22 @@ int region_remove(struct call *c, struct tx *tx, const void *old,
 static int sync(struct tx *tx, void *ctx, struct err *err)
 {
 	struct call *c = ctx;
-	const struct region *old = tx_get(tx, &region_kind, c->id);
 	struct region *r = arena_alloc(c->x->arena, sizeof(*r));
+	const void *old;
 
-	if (permit(c, VERB_SYNC, old, err) < 0)
+	if (verb_begin(c, tx, &old, err) < 0)
 		return -1;
-	if (old->meta.deleted_at)
-		return err_set(err, ERR_CONFLICT,
-			       "the region is being deleted");
-	*r = *old;
+	if (!old)
+		return 0;
+	memcpy(r, old, sizeof(*r));
 	r->status.synced_at = 0;
-	c->accepted = true;
-	call_audit(c, tx, "sync", c->id);
-	return tx_put(tx, &region_kind, r, err);
+	if (tx_put(tx, &region_kind, r, err) < 0)
+		return -1;
+	verb_done(c, tx);
+	return 0;
 }
 
 void handle_sync(struct call *c)
 {
-	call_change(c, sync);
+	verb_run(c, sync);
 }

@@ -7,6 +7,7 @@
 #include "daemon/config.h"
 #include "daemon/fsck.h"
 #include "daemon/serve.h"
+#include "daemon/simcloud.h"
 #include "store/sqlite.h"
 
 static const struct command_option serve_options[] = {
@@ -199,6 +200,17 @@ const struct command daemon_commands[] = {
 	 .examples = fsck_examples,
 	 .options = fsck_options,
 	 .run = run_fsck},
+	{.name = "simcloud",
+	 .summary = "Run a simulated cloud",
+	 .usage = "[--listen ADDR:PORT] [--options FILE|JSON] [--data FILE]",
+	 .help = "Runs a cloud whose machines do not exist, until SIGTERM or "
+		 "SIGINT.  A region whose provider is sim uses it when its "
+		 "option endpoint says where it listens.  GET /truth shows "
+		 "what is in it; POST /options changes how it behaves; POST "
+		 "/machines/ID/kill makes a machine go away unasked.",
+	 .examples = simcloud_examples,
+	 .options = simcloud_options,
+	 .run = run_simcloud},
 	{.name = "audit",
 	 .summary = "See who did what, and prove it",
 	 .help = "Every change, done or refused, leaves an entry that nobody "

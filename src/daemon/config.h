@@ -24,6 +24,8 @@ struct config {
 	struct items oidc; /* of struct oidc_issuer */
 	struct items mtls; /* of struct mtls_rule */
 
+	int64_t workers; /* threads that call providers */
+
 	struct {
 		int64_t connections, connections_per_address;
 		int64_t body_bytes, head_bytes;

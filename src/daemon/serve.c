@@ -12,6 +12,8 @@
 #include "daemon/fetch.h"
 #include "daemon/first.h"
 #include "daemon/notify.h"
+#include "daemon/provider.h"
+#include "daemon/reconciler.h"
 #include "daemon/secrets.h"
 #include "daemon/tally.h"
 #include "http/server.h"
@@ -38,6 +40,7 @@ struct daemon {
 	struct keyring *keys;
 	bool keys_fixed; /* by the environment */
 	struct cascade *cascade;
+	struct reconciler *reconciler;
 	struct fetcher *fetcher; /* NULL: there are no issuers */
 	struct oidc *oidc;
 	struct api *api;
@@ -111,6 +114,7 @@ static void metrics(void *ctx, struct buf *out)
 	    stats.accepted);
 	add(out, "muster_http_refused_total", "counter",
 	    "Requests refused before they were read.", stats.refused);
+	reconciler_metrics(d->reconciler, out);
 	tally_write(&d->tally, out);
 }
 
@@ -141,6 +145,19 @@ static void start_oidc(struct daemon *d)
 	oidc_tick(d->oidc);
 }
 
+static void start_reconciler(struct daemon *d)
+{
+	struct reconciler_conf conf = {
+		.loop = d->loop,
+		.store = d->store,
+		.data = d->conf->data,
+		.workers = (size_t)d->conf->workers,
+	};
+
+	d->cascade = cascade_new(d->store);
+	d->reconciler = reconciler_new(&conf);
+}
+
 static int start_server(struct daemon *d, struct err *err)
 {
 	const struct config *c = d->conf;
@@ -156,6 +173,7 @@ static int start_server(struct daemon *d, struct err *err)
 		.requests_per_second = (unsigned)c->limits.requests_per_second,
 		.pending_most = (size_t)c->limits.pending_changes,
 		.streams_most = (size_t)c->limits.watches,
+		.check_region = provider_check_region,
 		.metrics = metrics,
 		.ctx = d,
 	};
@@ -284,12 +302,12 @@ static int start(struct daemon *d, struct err *err)
 			err) < 0)
 		return -1;
 	start_oidc(d);
+	start_reconciler(d);
 	if (start_server(d, err) < 0)
 		return -1;
 	d->signals[0] = signals_new(d->loop, SIGTERM, on_stop, d);
 	d->signals[1] = signals_new(d->loop, SIGINT, on_stop, d);
 	d->signals[2] = signals_new(d->loop, SIGHUP, on_reload, d);
-	d->cascade = cascade_new(d->store);
 	d->tick = timer_new(d->loop, on_tick, d);
 	timer_set(d->tick, TICK_MS);
 	return 0;
@@ -297,6 +315,7 @@ static int start(struct daemon *d, struct err *err)
 
 static void finish(struct daemon *d)
 {
+	reconciler_free(d->reconciler);
 	server_free(d->server);
 	timer_free(d->tick);
 	for (size_t i = 0; i < COUNT_OF(d->signals); i++)

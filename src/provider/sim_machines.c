@@ -153,19 +153,22 @@ int sim_do_list(struct sim_cloud *c, const void *ask, struct arena *a,
 	const struct sim_act *act = ask;
 	struct sim_page *page = answer;
 	size_t most = (size_t)c->options->page_size;
-	struct sim_machine *to =
-		arena_alloc(a, most * sizeof(struct sim_machine));
+	struct sim_machine *to;
 	struct sorted_walk w;
 	struct sim_place *p;
+	struct sorted *set;
 	bool scan;
 
-	*page = (struct sim_page){.machines = {to, 0}};
+	*page = (struct sim_page){0};
 	if (act->page && sim_chance(c, c->options->partial_list_rate))
 		return sim_refuse(err, ERR_UNAVAILABLE, "PageUnavailable",
 				  "a page of the list cannot be read");
-	w = sorted_from(listed(c, act, &scan), act->page);
+	set = listed(c, act, &scan);
 	if (scan && is_indexed(act))
 		return 0;
+	page->machines.at = to = arena_alloc(
+		a, (set->count < most ? set->count : most) * sizeof(*to) + 1);
+	w = sorted_from(set, act->page);
 	while ((p = sorted_next(&w))) {
 		if (!is_listed(c, act, p, scan))
 			continue;

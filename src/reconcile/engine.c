@@ -133,6 +133,7 @@ struct engine *engine_new(const struct engine_conf *conf)
 
 	e->conf = *conf;
 	e->armed = QUEUE_NEVER;
+	list_init(&e->live);
 	e->started = clock_wall(conf->clock);
 	e->regions = regions_new(&regions);
 	for (size_t i = 0; controllers[i]; i++) {
@@ -151,6 +152,7 @@ void engine_free(struct engine *e)
 		return;
 	store_unwatch(&e->watcher);
 	regions_free(e->regions);
+	live_release(e);
 	for (size_t i = 0; controllers[i]; i++) {
 		struct work *w;
 		size_t at = 0;

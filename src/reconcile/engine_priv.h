@@ -72,7 +72,11 @@ struct engine {
 	struct regions *regions;
 	uint64_t armed; /* when the caller was told to come; QUEUE_NEVER */
 	uint64_t steps;
+	struct list live; /* of struct live */
+	size_t n_live;
 };
+
+void live_release(struct engine *e);
 
 /* Every controller, ended by NULL. */
 extern const struct controller *const controllers[];

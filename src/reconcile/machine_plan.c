@@ -139,16 +139,13 @@ static bool was_never_launched(const struct machine_view *v)
 	       (v->s->attempt.spent || v->called_at == 0);
 }
 
-/* It may be there, and its id is not known.  Where machines carry no tags, the
- * launch says again what it made. */
+/* It may be there, and its id is not known. */
 static void plan_search(const struct machine_view *v, struct machine_step *ret)
 {
 	int64_t sure = v->called_at + v->facts->consistency_ms;
 
 	if (v->now < sure)
 		plan_rest(ret, sure);
-	else if (!v->facts->tags && v->facts->launch_tokens)
-		plan_do(ret, MACHINE_LAUNCH);
 	else
 		plan_do(ret, MACHINE_FIND);
 }

@@ -99,4 +99,5 @@ struct backend_ops {
 /* The part all backends share; a backend's own struct begins with one. */
 struct backend {
 	const struct backend_ops *ops;
+	char installation[40]; /* the log's id, made with it; once it is open */
 };

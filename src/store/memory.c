@@ -184,6 +184,8 @@ struct backend *memory_open(struct disk *d)
 	struct memory *m = xcalloc(1, sizeof(*m));
 
 	m->base.ops = &memory_ops;
+	memcpy(m->base.installation, DISK_INSTALLATION,
+	       sizeof(DISK_INSTALLATION));
 	m->disk = d;
 	return &m->base;
 }

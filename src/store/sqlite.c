@@ -425,6 +425,8 @@ static int open_database(struct sqlite *s, const char *path, struct err *err)
 				       SQLITE_PREPARE_PERSISTENT, &s->st[i],
 				       NULL) != SQLITE_OK)
 			return sqlite_err(s->db, err, path);
+	if (trail_installation(s->db, s->base.installation, err) < 0)
+		return -1;
 	return trail_open(&s->trail, s->db, err);
 }
 

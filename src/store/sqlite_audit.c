@@ -61,18 +61,23 @@ static int read_meta(sqlite3 *db, const char *key, char *out, size_t room,
 	return r;
 }
 
+int trail_installation(sqlite3 *db, char id[37], struct err *err)
+{
+	int r = read_meta(db, "installation", id, UUID_LEN + 1, err);
+
+	return r ? r : damaged(err, "the installation's id is gone");
+}
+
 /* Where the chain stood at the mark KEY; at its beginning when there is no
  * such mark. */
 static int read_mark(sqlite3 *db, const char *key, struct chain *ret,
 		     struct err *err)
 {
 	char id[UUID_LEN + 1], text[AUDIT_MARK_LEN];
-	int r = read_meta(db, "installation", id, sizeof(id), err);
+	int r;
 
-	if (r < 0)
+	if (trail_installation(db, id, err) < 0)
 		return -1;
-	if (r == 0)
-		return damaged(err, "the installation's id is gone");
 	chain_begin(ret, id);
 	r = read_meta(db, key, text, sizeof(text), err);
 	if (r > 0 && !chain_read(ret, text))

@@ -27,6 +27,9 @@ struct trail {
 struct audit_report;
 
 int trail_open(struct trail *t, sqlite3 *db, struct err *err);
+
+/* The installation's id, which the trail begins with. */
+int trail_installation(sqlite3 *db, char id[37], struct err *err);
 void trail_close(struct trail *t);
 
 /* In the batch's SQL transaction; -1 with the error in the database.  Then say

@@ -190,6 +190,11 @@ void store_close(struct store *s)
 	free(s);
 }
 
+const char *store_installation(const struct store *s)
+{
+	return s->backend->installation;
+}
+
 static void answer(struct store *s, struct txn *t, const struct err *err)
 {
 	s->pending--;

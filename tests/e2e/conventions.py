@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 
+import cloud
 from muster import Client, Decoder, OpenApi, Server, Watch, read_head
 from muster import read_reply, request_bytes, tap, wait_for
 from tenant import Tenant
@@ -1021,6 +1022,111 @@ def every_noun(api):
     api.delete(f"{ORGS}/{tenant.id}")
 
 
+def again(function, good=200, tries=20):
+    """A reply; controllers may write in between, and then it is asked anew."""
+    for _ in range(tries):
+        reply = function()
+        if reply.status == good:
+            break
+        time.sleep(0.05)
+    return reply
+
+
+def read_and_changed(api, path):
+    """What is wrong with how one object is read and changed."""
+    noun = path.rsplit("/", 1)[0]
+    replies = [api.get(noun), api.get(path), api.get(path + "/events")]
+    if noun not in ("/v1/flavors", "/v1/servers"):
+        replies += [again(lambda: api.put(path, api.get(path).json)),
+                    again(lambda: api.patch(path, {"description": "once"}))]
+    return [f"{path}: {reply!r}" for reply in replies if reply.status != 200]
+
+
+def is_ready(api, path, state="ready"):
+    return wait_for(lambda: api.get(path).json["status"]["state"] == state)
+
+
+def instance_verbs(api, instance):
+    """Each verb that there is, once; a body that fits it."""
+    bodies = {"reboot": {"hard": True}, "snapshot": {"name": "taken"},
+              "sshcertificate": {"publicKey": cloud.KEY}, "rebuild": {}}
+    wrong = []
+    for path, item in api.contract.document["paths"].items():
+        verb = path.removeprefix("/v1/instances/{id}/")
+        if verb == path or verb == "events":
+            continue
+        where = f"/v1/instances/{instance}/{verb}"
+        words = "?allow=rebuild" if verb == "rebuild" else ""
+        reply = again(lambda: api.get(where) if "get" in item else
+                      api.post(where + words, bodies.get(verb)), 202, 100) \
+            if verb not in ("console", "consoleoutput", "sshkey",
+                            "sshcertificate", "snapshot") else \
+            api.get(where) if "get" in item else \
+            api.post(where, bodies.get(verb))
+        if reply.status >= 300:
+            wrong.append(f"{verb}: {reply!r}")
+    return wrong
+
+
+def regional_nouns(api):
+    """The same for the nouns of regions, in one that is simulated."""
+    org = new_org(api)["id"]
+    project = api.post(PROJECTS, {"name": "regional",
+                                  "organizationId": org}).json["id"]
+    region = api.post("/v1/regions", {"name": "conventions", "spec": {
+        "provider": "sim"}}).json["id"]
+    where = {"name": "once", "projectId": project, "regionId": region}
+    paths, wrong = {}, []
+
+    def make(noun, body):
+        reply = api.post(f"/v1/{noun}", body)
+        if reply.status != 201:
+            wrong.append(f"{noun}: {reply!r}")
+        paths[noun] = f"/v1/{noun}/{reply.json['id']}"
+        return reply.json["id"]
+    network = make("networks", {**where, "spec": {"prefix": "10.0.0.0/24"}})
+    make("securitygroups", {"name": "once", "networkId": network})
+    authority = make("sshcas", {"name": "once", "projectId": project})
+    make("volumes", {**where, "spec": {"sizeGiB": 1}})
+    make("images", {**where, "spec": {"architecture": "x86_64",
+                                      "uri": "https://example.org/image"}})
+    paths["regions"] = f"/v1/regions/{region}"
+    if api.post(paths["regions"] + "/sync", None).status != 202:
+        wrong.append("sync")
+    if is_ready(api, paths["regions"]) and is_ready(api, paths["networks"]):
+        flavors, images = (
+            [o for o in api.get(f"/v1/{noun}?regionId={region}").json["items"]
+             if "x86_64" in (o.get("architecture"),
+                             o.get("spec", {}).get("architecture"))]
+            for noun in ("flavors", "images"))
+        paths["flavors"] = f"/v1/flavors/{flavors[0]['id']}"
+        image = next(i["id"] for i in images if "projectId" not in i)
+        make("instances", {"name": "once", "networkId": network, "spec": {
+            "flavorId": flavors[0]["id"], "imageId": image,
+            "sshKey": "generated", "sshCertificateAuthorityId": authority}})
+        is_ready(api, paths["instances"], "running")
+        status = api.get(paths["instances"]).json["status"]
+        paths["servers"] = f"/v1/servers/{status['serverId']}"
+        wrong += instance_verbs(api, paths["instances"].split("/")[-1])
+        is_ready(api, paths["volumes"])
+        reply = api.post(paths["volumes"] + "/snapshot", {"name": "s"})
+        if reply.status != 201:
+            wrong.append(f"snapshot: {reply!r}")
+    for path in paths.values():
+        wrong += read_and_changed(api, path)
+    for noun in ("instances", "images", "volumes", "sshcas", "securitygroups",
+                 "networks", "regions"):
+        reply = again(lambda: api.delete(paths[noun]), 202, 100) \
+            if noun not in ("sshcas", "regions") else api.delete(paths[noun])
+        if noun == "instances":
+            api.get(paths[noun] + "?wait=deleted&timeoutMs=10000")
+        if noun not in ("regions",) and reply.status not in (202, 204):
+            wrong.append(f"DELETE {noun}: {reply!r}")
+    again(lambda: api.delete(paths["regions"]), 202, 100)
+    tap.ok(not wrong, "the nouns of regions can be read, changed and deleted",
+           *wrong)
+
+
 def contract_of(server):
     return OpenApi(Client(server).get("/v1/openapi.json").json)
 
@@ -1104,7 +1210,8 @@ def main():
     for function in (create_and_read, replace, merge_patch, delete, validation,
                      read_only_and_immutable, references, unique_names,
                      reserved_tags, preconditions, idempotency, plan, paging,
-                     filters, in_the_past, long_poll, heads, every_noun):
+                     filters, in_the_past, long_poll, heads, every_noun,
+                     regional_nouns):
         tap.section(function, api)
     for function in (watch, filtered_watch, statuses, metrics, small_answers):
         tap.section(function, api, server)

@@ -98,7 +98,7 @@ static void set_view(struct setup *x, const struct given *g)
 
 	x->facts = (struct provider_facts){
 		.launch_tokens = !g->no_tokens,
-		.tags = !g->no_tags,
+		.tags = true,
 		.resize_live = g->live,
 		.consistency_ms = 5000,
 		.launch_ms = 60000,

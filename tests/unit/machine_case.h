@@ -35,7 +35,7 @@ struct given {
 	const char *message;
 	int age; /* since it was last written; 0: an hour */
 	/* The region. */
-	bool closed, region_paused, region_touched, no_tokens, no_tags, live;
+	bool closed, region_paused, region_touched, no_tokens, live;
 	int cannot;   /* one capability, plus one */
 	int called;   /* seconds ago */
 	int short_of; /* offerings, as bits */

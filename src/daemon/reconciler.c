@@ -1,0 +1,148 @@
+#include "daemon/reconciler.h"
+
+#include <stdlib.h>
+
+#include "api/live.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "loop/pool.h"
+#include "reconcile/engine.h"
+#include "reconcile/live.h"
+#include "store/store.h"
+
+struct reconciler {
+	struct loop *loop;
+	struct pool *pool; /* NULL: stopping */
+	struct timer *timer;
+	struct engine *engine;
+	struct live live;
+};
+
+/* A job that comes when all is ending is as lost as in a crash. */
+static void run(void *ctx, struct job *j)
+{
+	struct reconciler *r = ctx;
+
+	if (r->pool)
+		pool_run(r->pool, j);
+}
+
+static void wake(void *ctx, uint64_t mono_ms)
+{
+	struct reconciler *r = ctx;
+	uint64_t now = clock_mono(&clock_system);
+
+	if (r->pool)
+		timer_set(r->timer, mono_ms > now ? mono_ms - now : 0);
+}
+
+static void on_timer(void *ctx)
+{
+	engine_turn(((struct reconciler *)ctx)->engine);
+}
+
+/* A question of the API's on its way to the engine. */
+struct asked {
+	struct live_call call; /* first */
+	struct live_question *question;
+};
+
+static void answered(struct live_call *c, const struct err *err,
+		     const char *text, size_t len)
+{
+	struct live_question *q = ((struct asked *)c)->question;
+
+	free(c);
+	if (!err)
+		buf_add(&q->text, text, len);
+	q->done(q, err);
+}
+
+static void ask(void *ctx, struct live_question *q)
+{
+	struct engine *e = ((struct reconciler *)ctx)->engine;
+	struct asked *a = xcalloc(1, sizeof(*a));
+
+	a->call.done = answered;
+	a->question = q;
+	if (q->what == LIVE_CONSOLE_OUTPUT)
+		live_console_output(e, q->instance_id, q->length, &a->call);
+	else
+		live_console(e, q->instance_id,
+			     q->what == LIVE_VNC ? CONSOLE_VNC : CONSOLE_SERIAL,
+			     &a->call);
+}
+
+struct reconciler *reconciler_new(const struct reconciler_conf *conf)
+{
+	struct reconciler *r = xcalloc(1, sizeof(*r));
+	struct engine_conf engine = {
+		.store = conf->store,
+		.clock = &clock_system,
+		.random = &random_system,
+		.installation = store_installation(conf->store),
+		.folder = conf->data,
+		.run = run,
+		.wake = wake,
+		.ctx = r,
+	};
+
+	r->loop = conf->loop;
+	r->pool = pool_new(conf->loop, conf->workers);
+	r->timer = timer_new(conf->loop, on_timer, r);
+	r->live = (struct live){ask, r};
+	r->engine = engine_new(&engine);
+	return r;
+}
+
+void reconciler_free(struct reconciler *r)
+{
+	struct pool *pool;
+
+	if (!r)
+		return;
+	pool = r->pool;
+	r->pool = NULL;
+	pool_free(pool);
+	/* What the workers brought back is taken in. */
+	loop_stop(r->loop);
+	loop_run(r->loop);
+	engine_free(r->engine);
+	timer_free(r->timer);
+	free(r);
+}
+
+static void add(struct buf *b, const char *name, const char *type,
+		const char *help, uint64_t value)
+{
+	buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n%s %llu\n", name, help, name,
+		 type, name, (unsigned long long)value);
+}
+
+void reconciler_metrics(const struct reconciler *r, struct buf *out)
+{
+	struct engine_stats s;
+
+	engine_stats(r->engine, &s);
+	add(out, "muster_reconcile_objects", "gauge",
+	    "Objects that are looked after: not as they are wanted.", s.works);
+	add(out, "muster_reconcile_queued", "gauge",
+	    "Of those, due or waiting for a time.", s.queued);
+	add(out, "muster_reconcile_steps_total", "counter", "Steps taken.",
+	    s.steps);
+	add(out, "muster_provider_calls_waiting", "gauge",
+	    "Calls that wait for their region's turn.", s.waiting);
+	add(out, "muster_provider_calls_under_way", "gauge",
+	    "Calls to providers that have not been answered.", s.calling);
+	add(out, "muster_provider_calls_total", "counter",
+	    "Calls to providers.", s.calls);
+	add(out, "muster_provider_calls_failed_total", "counter",
+	    "Calls to providers that failed.", s.failed_calls);
+}
+
+const struct live *reconciler_live(const struct reconciler *r)
+{
+	return &r->live;
+}

@@ -1,0 +1,176 @@
+/*
+ * machine - the controller of instances and the machines behind them.
+ *
+ * Its keys are instances; their servers are written by nobody else.  What is to
+ * be done is planned (machine_plan.h), called (machine_call.h) and written down
+ * (machine_record.h); this joins the three.  An instance that is settled costs
+ * nothing.
+ */
+#include "reconcile/machine.h"
+
+#include "model/region.h"
+#include "reconcile/machine_record.h"
+
+/* The try that we have last had launched, while it is looked after; what is
+ * parked or paused has it in its document. */
+struct memo {
+	int64_t called_at, number, attempt;
+};
+
+static bool wants(const void *object)
+{
+	const struct instance *i = object;
+	int as_wanted = i->spec.power == POWER_OFF ? INSTANCE_STOPPED
+						   : INSTANCE_RUNNING;
+
+	if (i->meta.deleted_at)
+		return true;
+	if (i->spec.paused)
+		return false;
+	return i->status.observed_generation != i->meta.generation ||
+	       i->status.state != as_wanted || i->status.change.action ||
+	       i->status.reason.code || i->spec.expires_at ||
+	       i->status.provisioning != PROVISIONING_PROVISIONED;
+}
+
+static const void *look(void *ctx, const struct kind *k, const char *id)
+{
+	return work_get(ctx, k, id);
+}
+
+static void know(struct work *w, const struct instance *i,
+		 struct machine_known *ret)
+{
+	const struct place *place = work_place(w, i->region_id);
+	const struct memo *memo = work_memo(w);
+
+	*ret = (struct machine_known){.started = work_started(w),
+				      .called_at = memo->called_at,
+				      .number = memo->number,
+				      .attempt = memo->attempt};
+	if (place) {
+		ret->facts = &place->facts;
+		ret->can = machine_can(place->provider);
+	}
+}
+
+/* False when there is no such instance. */
+static bool see(struct work *w, struct machine_known *known,
+		struct machine_view *v, struct machine_waits *waits)
+{
+	const struct machine_look how = {look, w};
+
+	v->i = work_get(w, &instance_kind, work_id(w));
+	if (!v->i)
+		return false;
+	v->s = work_get(w, &server_kind, v->i->status.server_id);
+	know(w, v->i, known);
+	machine_view(&how, known, work_now(w), work_arena(w), v, waits);
+	return true;
+}
+
+static void record(struct work *w, const struct machine_known *known,
+		   const struct machine_call *c)
+{
+	struct arena *a = work_arena(w);
+	struct machine_record *r = arena_alloc(a, sizeof(*r));
+	struct provider_facts *facts = arena_alloc(a, sizeof(*facts));
+
+	r->instance = work_id(w);
+	r->known = *known;
+	if (known->facts) {
+		*facts = *known->facts;
+		r->known.facts = facts;
+	}
+	r->random = work_random(w);
+	r->call = c;
+	work_transact(w, machine_record, r);
+}
+
+/* On its way, and as it was. */
+static void look_later(struct work *w, const struct machine_view *v)
+{
+	int64_t until = machine_look_again(v);
+	int64_t deadline = v->s->status.deadline;
+
+	work_wait(w, deadline > v->now && deadline < until ? deadline : until);
+}
+
+static void called(struct work *w, struct call *call)
+{
+	struct machine_call *c = CONTAINER_OF(call, struct machine_call, call);
+	struct memo *memo = work_memo(w);
+	struct machine_known known;
+	struct machine_view v;
+
+	if (!see(w, &known, &v, NULL))
+		return;
+	if (c->what == MACHINE_LAUNCH && v.s) {
+		*memo = (struct memo){work_now(w), v.s->number, c->attempt};
+		known.called_at = memo->called_at;
+		known.number = memo->number;
+		known.attempt = memo->attempt;
+	}
+	if (v.s && v.facts && machine_unchanged(&v, c))
+		look_later(w, &v);
+	else
+		record(w, &known, c);
+}
+
+static void ask(struct work *w, const struct machine_known *known,
+		const struct machine_view *v, const struct machine_step *step)
+{
+	struct machine_call *c;
+	struct err err;
+
+	if (machine_call_make(w, v, step, &c, &err) < 0) {
+		/* It is as if the provider had refused it. */
+		c->call.err = err;
+		record(w, known, c);
+		return;
+	}
+	c->call.done = called;
+	work_call(w, v->i->region_id, &c->call);
+}
+
+static void rest(struct work *w, const struct machine_view *v,
+		 const struct machine_step *step,
+		 const struct machine_waits *waits)
+{
+	bool stuck = v->s && v->s->status.reason.waits_for == WAITS_OPERATOR;
+
+	if (step->until)
+		work_wait(w, step->until);
+	if (v->i->spec.paused && !v->i->meta.deleted_at)
+		return;
+	if (v->region_paused || stuck)
+		work_await(w, &region_kind, v->i->region_id);
+	for (size_t n = 0; n < waits->n; n++)
+		work_await(w, waits->list[n].kind, waits->list[n].id);
+}
+
+static void step(struct work *w)
+{
+	struct machine_waits waits = {.n = 0};
+	struct machine_known known;
+	struct machine_view v;
+	struct machine_step step;
+
+	if (!see(w, &known, &v, &waits))
+		return;
+	machine_plan(&v, &step);
+	if (machine_calls(step.what))
+		ask(w, &known, &v, &step);
+	else if (step.what == MACHINE_REST)
+		rest(w, &v, &step, &waits);
+	else
+		record(w, &known, NULL);
+}
+
+const struct controller machine_controller = {
+	.name = "machine",
+	.kind = &instance_kind,
+	.memo = sizeof(struct memo),
+	.wants = wants,
+	.step = step,
+};

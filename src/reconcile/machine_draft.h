@@ -1,0 +1,57 @@
+/* machine_draft - an instance and its server while they are written anew; what
+ * the files of machine_record share. */
+#pragma once
+
+#include "reconcile/machine_record.h"
+#include "store/tx.h"
+
+struct draft {
+	struct tx *tx;
+	const struct machine_record *record;
+	struct arena *arena;
+	int64_t now;
+	struct instance i;
+	struct server s;
+	struct machine_view v; /* of these two */
+	int was;               /* the state that the instance had */
+	bool has_server;
+	bool changed;  /* there is something to write */
+	bool finished; /* the documents are gone */
+	struct err *err;
+	bool failed; /* with ERR */
+};
+
+/* What a call came to (outcome), and what the planner wants written (moves). */
+void draft_outcome(struct draft *d, const struct machine_call *c);
+void draft_move(struct draft *d, const struct machine_step *step);
+
+/* A launch that did not come to a machine. */
+void draft_refused(struct draft *d, const struct machine_call *c);
+
+/* Candidate N, flavor F, was not to be had. */
+void draft_offering_refused(struct draft *d, size_t n, const char *why);
+
+/* The machine is gone: so are its attachments. */
+void draft_release_volumes(struct draft *d);
+
+/* Volume ID is at DEVICE of this instance; NULL: nowhere. */
+void draft_volume(struct draft *d, const char *id, const char *device);
+
+/* What it uses is what it got: at most what was charged. */
+void draft_narrow(struct draft *d);
+
+/* The documents go: server, allocation, instance. */
+void draft_finish(struct draft *d);
+
+/* The reason CODE and WHY, with nothing else set. */
+struct reason draft_reason(struct draft *d, enum err_code code,
+			   const char *why);
+
+void draft_write(struct draft *d, const struct kind *k, void *object);
+void draft_delete(struct draft *d, const struct kind *k, const char *id);
+
+/* It now waits for what the reason says: told, when it is parked. */
+void draft_park(struct draft *d, struct reason r);
+
+/* The time at which a transient state of the server is given up. */
+int64_t draft_deadline(const struct draft *d, int state);

@@ -1,0 +1,398 @@
+/* machine_outcome.c - what a call came to, written into the documents. */
+#include <string.h>
+
+#include "model/usage.h"
+#include "reconcile/machine_draft.h"
+#include "reconcile/retry.h"
+
+#define TELL(d, reason, ...)                                                   \
+	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_leaving(const struct machine_view *v)
+{
+	return v->i->meta.deleted_at || v->s->status.phase == SERVER_LEAVING;
+}
+
+/* "Not found" is believed once a list would show a machine that was made. */
+static bool is_sure(const struct machine_view *v)
+{
+	return v->facts && v->now >= v->s->status.answered_at +
+					     (int64_t)v->facts->consistency_ms;
+}
+
+/* What is so when a provider says that the machine is in state SEEN: what was
+ * asked of it may take a while to show. */
+static int settled_state(const struct machine_view *v, int seen)
+{
+	const struct server *s = v->s;
+	int is = s->status.state;
+
+	if (is_leaving(v) && is == INSTANCE_TERMINATING)
+		return seen == INSTANCE_TERMINATED ? seen : is;
+	if (is == INSTANCE_STOPPING && seen == INSTANCE_RUNNING &&
+	    v->now < s->status.deadline)
+		return is;
+	if (is == INSTANCE_PENDING && seen == INSTANCE_STOPPED &&
+	    v->i->status.launched_at && v->facts &&
+	    v->now < s->meta.updated_at + (int64_t)v->facts->consistency_ms)
+		return is;
+	return instance_may_become(is, seen) ? seen : is;
+}
+
+static void tell_state(struct draft *d, int before)
+{
+	const struct server *s = &d->s;
+
+	if (s->status.state == before)
+		return;
+	if (s->status.state == INSTANCE_RUNNING)
+		TELL(d, "running", "runs as %s%s%s", s->status.provider_id,
+		     s->status.zone ? " in " : "",
+		     s->status.zone ? s->status.zone : "");
+	else if (s->status.state == INSTANCE_STOPPED)
+		TELL(d, "stopped", "%s is off", s->status.provider_id);
+}
+
+/* The price is of what it got. */
+static void first_run(struct draft *d)
+{
+	const struct flavor *f =
+		tx_get(d->tx, &flavor_kind, d->s.asked.flavor_id);
+
+	d->i.status.launched_at = d->now;
+	if (d->s.attempt.offering != 0 && f)
+		d->i.status.price = *usage_price(f, d->s.asked.market);
+	if (d->i.spec.alternatives.n)
+		draft_narrow(d);
+}
+
+static void set_state(struct draft *d, int state)
+{
+	int before = d->s.status.state;
+
+	d->s.status.state = state;
+	if (state != before || !d->s.status.deadline)
+		d->s.status.deadline = draft_deadline(d, state);
+	if (state == INSTANCE_RUNNING && !d->i.status.launched_at &&
+	    !is_leaving(&d->v))
+		first_run(d);
+	tell_state(d, before);
+}
+
+static void seen(struct draft *d, const struct machine *m)
+{
+	struct server *s = &d->s;
+
+	s->status.native_state = m->native_state;
+	s->status.zone = m->zone;
+	s->status.private_ip = m->private_ip;
+	s->status.private_ip6 = m->private_ip6;
+	s->status.public_ip = m->public_ip;
+	s->status.mac = m->mac;
+	set_state(d, settled_state(&d->v, m->state));
+}
+
+/* A machine that is ours now. */
+static void adopt(struct draft *d, const struct machine *m)
+{
+	struct server *s = &d->s;
+
+	s->status.phase = is_leaving(&d->v) ? SERVER_LEAVING : SERVER_LAUNCHED;
+	s->status.provider_id = m->id;
+	s->status.answered_at = d->now;
+	s->attempt.called_at = 0;
+	s->status.deadline = 0;
+	seen(d, m);
+}
+
+static void launched(struct draft *d, const struct machine_call *c)
+{
+	adopt(d, &c->found[0]);
+	d->s.asked.tags_digest = c->tags_digest;
+	if (d->s.status.state != INSTANCE_RUNNING)
+		TELL(d, "launched", "%s boots", d->s.status.provider_id);
+}
+
+static void found_several(struct draft *d, const struct machine_call *c)
+{
+	const char *list = "";
+
+	for (size_t n = 0; n < c->n_found && n < MACHINE_FOUND_MOST; n++)
+		list = arena_join(d->arena, list, n ? ", " : "", c->found[n].id,
+				  NULL);
+	TELL(d, "consistency", "%zu machines carry its server's tag: %s",
+	     c->n_found, list);
+	d->s.status.several = true;
+	if (d->i.meta.deleted_at) {
+		/* One after the other: see MACHINE_GONE. */
+		adopt(d, &c->found[0]);
+		return;
+	}
+	d->s.status.reason = draft_reason(
+		d, ERR_INTERNAL, "more than one machine carries its tag");
+	d->s.status.reason.waits_for = WAITS_OPERATOR;
+}
+
+static void found(struct draft *d, const struct machine_call *c)
+{
+	d->s.status.phase = SERVER_LEAVING;
+	if (c->n_found > 1) {
+		found_several(d, c);
+		return;
+	}
+	d->s.status.several = false;
+	if (c->n_found == 0) {
+		d->s.attempt.spent = true;
+		return;
+	}
+	adopt(d, &c->found[0]);
+	TELL(d, "adopted", "%s was found by its tag", c->found[0].id);
+}
+
+static void terminated(struct draft *d)
+{
+	struct server *s = &d->s;
+	bool again = s->status.state == INSTANCE_TERMINATING;
+
+	s->status.phase = SERVER_LEAVING;
+	if (!s->status.leaving_at)
+		s->status.leaving_at = d->now;
+	s->status.state = INSTANCE_TERMINATING;
+	s->status.deadline = draft_deadline(d, INSTANCE_TERMINATING);
+	if (again)
+		TELL(d, "slowTermination",
+		     "%s is not gone yet; it was asked to go once more",
+		     s->status.provider_id);
+}
+
+static void stopped(struct draft *d, bool hard)
+{
+	struct change *change = &d->i.status.change;
+
+	d->s.status.deadline = 0;
+	set_state(d, INSTANCE_STOPPING);
+	if (hard)
+		d->s.status.reason = draft_reason(
+			d, ERR_TIMEOUT,
+			"it did not stop in time: its power was taken");
+	if (change->action == CHANGE_RESIZE && change->step == CHANGE_WAITING)
+		change->step = CHANGE_STOPPING;
+	TELL(d, "stopping", "%s %s", d->s.status.provider_id,
+	     hard ? "loses its power" : "is asked to stop");
+}
+
+static void resized(struct draft *d, const struct machine_call *c)
+{
+	struct change *change = &d->i.status.change;
+
+	d->s.asked.flavor_id = c->flavor_id;
+	d->s.attempt.offering = 0;
+	if (change->action == CHANGE_RESIZE)
+		change->step = CHANGE_STARTING;
+	draft_narrow(d);
+	TELL(d, "changeStep", "it has its new size");
+}
+
+static void rebuilt(struct draft *d, const struct machine_call *c)
+{
+	d->s.asked.image_id = c->image_id;
+	d->i.status.change.step = CHANGE_STARTING;
+	set_state(d, INSTANCE_PENDING);
+	if (d->v.facts)
+		d->s.status.deadline = d->now + d->v.facts->launch_ms;
+	TELL(d, "changeStep", "it boots from its new root disk");
+}
+
+static void attached(struct draft *d, const struct machine_call *c)
+{
+	struct server *s = &d->s;
+	const struct items *had = &s->status.volumes;
+	struct server_volume *list =
+		arena_alloc(d->arena, (had->n + 1) * sizeof(*list));
+
+	if (had->n)
+		memcpy(list, had->at, had->n * sizeof(*list));
+	list[had->n] = (struct server_volume){c->volume_id, c->device};
+	s->status.volumes = (struct items){list, had->n + 1};
+	draft_volume(d, c->volume_id, c->device ? c->device : "");
+}
+
+static void detached(struct draft *d, const char *volume)
+{
+	struct server *s = &d->s;
+	const struct server_volume *had = s->status.volumes.at;
+	struct server_volume *list = arena_alloc(
+		d->arena, (s->status.volumes.n + 1) * sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->status.volumes.n; i++)
+		if (strcmp(had[i].volume_id, volume) != 0)
+			list[n++] = had[i];
+	s->status.volumes = (struct items){list, n};
+	draft_volume(d, volume, NULL);
+}
+
+static void accessed(struct draft *d, const struct machine_call *c)
+{
+	d->s.asked.security_group_ids = c->group_ids;
+	d->s.asked.sources = c->sources;
+	d->s.asked.public_ip = c->spec.public_ip;
+	if (c->n_found)
+		seen(d, &c->found[0]);
+}
+
+static void succeeded(struct draft *d, const struct machine_call *c)
+{
+	bool keeps =
+		c->what == MACHINE_DESCRIBE && d->s.status.reason.retry_at == 0;
+
+	if (!keeps)
+		d->s.status.reason = (struct reason){0};
+	switch (c->what) {
+	case MACHINE_LAUNCH:
+		launched(d, c);
+		break;
+	case MACHINE_FIND:
+		found(d, c);
+		break;
+	case MACHINE_DESCRIBE:
+		seen(d, &c->found[0]);
+		break;
+	case MACHINE_TERMINATE:
+		terminated(d);
+		break;
+	case MACHINE_STOP:
+		stopped(d, c->hard);
+		break;
+	case MACHINE_START:
+		set_state(d, INSTANCE_PENDING);
+		TELL(d, "starting", "%s is started", d->s.status.provider_id);
+		break;
+	case MACHINE_REBOOT:
+		set_state(d, INSTANCE_PENDING);
+		d->i.status.change.step = CHANGE_CHANGING;
+		break;
+	case MACHINE_RESIZE:
+		resized(d, c);
+		break;
+	case MACHINE_REBUILD:
+		rebuilt(d, c);
+		break;
+	case MACHINE_GROW:
+		d->s.asked.root_disk_gib = c->gib;
+		break;
+	case MACHINE_TAG:
+		d->s.asked.tags_digest = c->tags_digest;
+		break;
+	case MACHINE_ACCESS:
+		accessed(d, c);
+		break;
+	case MACHINE_ATTACH:
+		attached(d, c);
+		break;
+	default:
+		detached(d, c->volume_id);
+	}
+}
+
+/* The provider will not do what the change wants: it is not asked again. */
+static bool drops_change(const struct machine_call *c)
+{
+	bool of_change = c->what == MACHINE_RESIZE ||
+			 c->what == MACHINE_REBUILD ||
+			 c->what == MACHINE_REBOOT;
+
+	return of_change && c->call.err.retry != ERR_RETRY_LATER &&
+	       c->call.err.retry != ERR_RETRY_ELSEWHERE;
+}
+
+static void failed(struct draft *d, const struct machine_call *c)
+{
+	const struct err *e = &c->call.err;
+	int64_t before = d->s.status.reason.failures;
+	struct reason r;
+
+	if (is_leaving(&d->v)) {
+		if (d->s.status.phase != SERVER_LEAVING)
+			before = 0;
+		d->s.status.phase = SERVER_LEAVING;
+		d->s.status.reason = retry_always(e, before, d->now,
+						  d->record->random, d->arena);
+		return;
+	}
+	if (e->code == ERR_NOT_FOUND && c->what != MACHINE_ATTACH) {
+		/* Maybe it is gone: a look will tell. */
+		set_state(d, INSTANCE_UNKNOWN);
+		d->s.status.reason = retry_always(e, before, d->now,
+						  d->record->random, d->arena);
+		return;
+	}
+	r = retry_reason(e, before, d->now, d->record->random, d->arena);
+	if (drops_change(c)) {
+		TELL(d, "changeDropped", "it was not done: %s", e->msg);
+		d->i.status.change = (struct change){0};
+	}
+	draft_park(d, r);
+}
+
+/* Some failures say what was to be found out, or that it is so already. */
+static bool is_answer(struct draft *d, const struct machine_call *c)
+{
+	if (c->call.err.code != ERR_NOT_FOUND)
+		return false;
+	switch (c->what) {
+	case MACHINE_DESCRIBE:
+		if (is_sure(&d->v))
+			set_state(d, INSTANCE_TERMINATED);
+		return true;
+	case MACHINE_TERMINATE:
+		terminated(d);
+		return true;
+	case MACHINE_DETACH:
+		detached(d, c->volume_id);
+		return true;
+	default:
+		return false;
+	}
+}
+
+void draft_outcome(struct draft *d, const struct machine_call *c)
+{
+	d->s.status.observed_at = d->now;
+	if (d->s.status.phase == SERVER_INTENDED ||
+	    d->s.status.phase == SERVER_LEAVING)
+		d->s.attempt.called_at = d->v.called_at;
+	if (c->call.err.code == ERR_NONE)
+		succeeded(d, c);
+	else if (is_answer(d, c))
+		d->s.status.reason = (struct reason){0};
+	else if (c->what == MACHINE_LAUNCH)
+		draft_refused(d, c);
+	else
+		failed(d, c);
+}
+
+bool machine_unchanged(const struct machine_view *v,
+		       const struct machine_call *c)
+{
+	const struct machine *m = &c->found[0];
+	const struct server *s = v->s;
+
+	if (c->what != MACHINE_DESCRIBE)
+		return false;
+	if (c->call.err.code == ERR_NOT_FOUND)
+		return !is_sure(v);
+	return c->call.err.code == ERR_NONE && s->status.reason.retry_at == 0 &&
+	       settled_state(v, m->state) == s->status.state &&
+	       same(m->native_state, s->status.native_state) &&
+	       same(m->zone, s->status.zone) &&
+	       same(m->private_ip, s->status.private_ip) &&
+	       same(m->private_ip6, s->status.private_ip6) &&
+	       same(m->public_ip, s->status.public_ip) &&
+	       same(m->mac, s->status.mac);
+}
