@@ -48,6 +48,8 @@ struct api *api_new(const struct api_conf *conf)
 	});
 	list_init(&api->waits);
 	list_init(&api->held);
+	list_init(&api->asking);
+	list_init(&api->unheard);
 	api->openapi = BUF_INIT((size_t)4 << 20);
 	return api;
 }
@@ -56,6 +58,7 @@ void api_free(struct api *api)
 {
 	if (!api)
 		return;
+	live_forget_all(api);
 	access_free(api->access);
 	buf_release(&api->openapi);
 	free(api);
@@ -77,6 +80,7 @@ void api_drain(struct api *api)
 
 	api->draining = true;
 	wait_end_all(api);
+	live_end_all(api);
 	while ((l = list_pop(&api->held)))
 		fail_held(CONTAINER_OF(l, struct call, held),
 			  "the server is stopping");

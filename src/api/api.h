@@ -16,6 +16,7 @@
 #include "http/exchange.h"
 
 struct api;
+struct live;
 struct node;
 struct quota_sums;
 struct store;
@@ -33,6 +34,9 @@ struct api_conf {
 	unsigned requests_per_second; /* a caller; 0: no limit */
 	size_t pending_most; /* changes that may wait to be written: 2048 */
 	size_t streams_most; /* watches and long polls at a time: 16384 */
+
+	/* Asks providers; or NULL.  Not used any more when the API is freed. */
+	const struct live *live;
 
 	/* Adds to V whatever is wrong with a region's provider, options and
 	 * credentials (either may be NULL), by their pointers in a region; may

@@ -25,14 +25,17 @@ struct api {
 	struct rate callers, strangers, refusals;
 	struct access *access;
 	struct buf openapi;
-	struct list waits; /* long polls */
-	struct list held;  /* calls whose callers are not known yet */
-	size_t streams;    /* watches and long polls */
+	struct list waits;   /* long polls */
+	struct list held;    /* calls whose callers are not known yet */
+	struct list asking;  /* questions to providers: see live.h */
+	struct list unheard; /* those that nobody waits for any more */
+	size_t streams;      /* watches and long polls */
 	bool draining;
 	uint64_t calls[STATUS_CLASSES], shed, limited;
 	uint64_t in_flight;
 };
 
+struct asking;
 struct route;
 struct noun;
 struct wait;
@@ -64,7 +67,8 @@ struct call {
 	const char *planned;     /* what is answered instead: the plan's body */
 	const char *plan_json;   /* the noun's own plan, for that */
 
-	struct wait *wait; /* a long poll under way */
+	struct wait *wait;     /* a long poll under way */
+	struct asking *asking; /* a question under way: see live.h */
 };
 
 /* Answer with the problem that ERR is. */

@@ -6,7 +6,6 @@
 #include "api/charge.h"
 #include "api/owner.h"
 #include "api/regional.h"
-#include "model/instance.h"
 #include "model/region.h"
 #include "model/securitygroup.h"
 #include "store/tx.h"
@@ -136,19 +135,4 @@ int securitygroup_update(struct call *c, struct tx *tx, const void *old,
 {
 	(void)old;
 	return check_group(c, tx, object, err);
-}
-
-int instance_create(struct call *c, struct tx *tx, void *object,
-		    struct err *err)
-{
-	struct instance *i = object;
-	const struct network *n;
-
-	if (owner_network(c, tx, i->network_id, &n, err) < 0)
-		return -1;
-	i->organization_id = n->organization_id;
-	i->project_id = n->project_id;
-	i->region_id = n->region_id;
-	i->status.state = INSTANCE_PENDING;
-	return 0;
 }

@@ -37,9 +37,6 @@ int image_update(struct call *c, struct tx *tx, const void *old, void *object,
 int image_remove(struct call *c, struct tx *tx, const void *old,
 		 struct err *err);
 
-int instance_create(struct call *c, struct tx *tx, void *object,
-		    struct err *err);
-
 /* POST /v1/regions/{id}/sync: read its catalogue now. */
 void handle_sync(struct call *c);
 

@@ -4,6 +4,7 @@
 
 #include "api/audit.h"
 #include "api/identities.h"
+#include "api/instances.h"
 #include "api/protect.h"
 #include "api/quotas.h"
 #include "api/regional.h"
@@ -30,6 +31,8 @@ static const char *const none[] = {NULL};
 static const char *const list_words[] = {"limit", "after", "at", NULL};
 static const char *const get_words[] = {"at", "wait", "timeoutMs", NULL};
 static const char *const change_words[] = {"plan", NULL};
+static const char *const risky_words[] = {"plan", "allow", NULL};
+static const char *const output_words[] = {"length", NULL};
 static const char *const audit_words[] = {
 	"limit",     "after",  "who",    "kind",  "objectId", "organizationId",
 	"projectId", "action", "result", "since", "until",    NULL};
@@ -70,6 +73,33 @@ const struct route routes[] = {
 	      "What it uses of each quota kind, and may use.", handle_usage, 0),
 	ROUTE("GET", "/v1/projects/{id}/usage", NEED_READ, none, NULL,
 	      "What it uses of each quota kind, and may use.", handle_usage, 0),
+	ROUTE("POST", "/v1/instances/{id}/start", NEED_START, change_words,
+	      NULL, "Have it run; 202.", handle_start, 0, NULL, &instance_kind),
+	ROUTE("POST", "/v1/instances/{id}/stop", NEED_STOP, change_words, NULL,
+	      "Have it stopped; 202.", handle_stop, 0, NULL, &instance_kind),
+	ROUTE("POST", "/v1/instances/{id}/reboot", NEED_REBOOT, change_words,
+	      json, "Restart it; 202.", handle_reboot, ROUTE_BODY_OPTIONAL,
+	      reboot_fields, &instance_kind),
+	ROUTE("POST", "/v1/instances/{id}/rebuild", NEED_REBUILD, risky_words,
+	      json, "Put its image, or another, onto its root disk; 202.",
+	      handle_rebuild, ROUTE_BODY_OPTIONAL, rebuild_fields,
+	      &instance_kind),
+	ROUTE("POST", "/v1/instances/{id}/snapshot", NEED_SNAPSHOT,
+	      change_words, json, "Make an image of its root disk.",
+	      handle_snapshot, 0, snapshot_fields, &image_kind),
+	ROUTE("POST", "/v1/instances/{id}/console", NEED_CONSOLE, none, json,
+	      "An address to reach its console at.", handle_console,
+	      ROUTE_BODY_OPTIONAL, console_fields, NULL, console_answer),
+	ROUTE("GET", "/v1/instances/{id}/consoleoutput", NEED_CONSOLE_OUTPUT,
+	      output_words, NULL, "The end of what the machine has printed.",
+	      handle_console_output, 0, NULL, NULL, output_answer),
+	ROUTE("POST", "/v1/instances/{id}/sshcertificate", NEED_SSH_CERTIFICATE,
+	      none, json, "Sign a public key, for a short time.",
+	      handle_ssh_certificate, 0, certificate_fields, NULL,
+	      certificate_answer),
+	ROUTE("GET", "/v1/instances/{id}/sshkey", NEED_SSH_KEY, none, NULL,
+	      "The key pair that was made with it.", handle_ssh_key, 0, NULL,
+	      NULL, ssh_key_answer),
 	ROUTE("GET", "/v1/{noun}", NEED_READ, list_words, NULL,
 	      "List, or watch with Accept: text/event-stream.", handle_list,
 	      ROUTE_FILTERS),
@@ -143,7 +173,11 @@ const struct noun nouns[] = {
 	{.kind = &instance_kind,
 	 .cascades = true,
 	 .create = instance_create,
-	 .permits = true},
+	 .permits = true,
+	 .written = instance_written,
+	 .update = instance_update,
+	 .remove = instance_remove,
+	 .words = instance_words},
 	{.kind = &server_kind},
 	{.kind = &event_kind},
 };

@@ -91,3 +91,8 @@ void openapi_write(const char *version, struct buf *out);
 
 /* End every long poll now. */
 void wait_end_all(struct api *api);
+
+/* Answer everyone who waits for a provider now; and let go of what was asked,
+ * once no answer can come any more. */
+void live_end_all(struct api *api);
+void live_forget_all(struct api *api);

@@ -1,4 +1,5 @@
 /* The client's own commands; the nouns come from the kinds. */
+#include "cli/apply.h"
 #include "cli/cli.h"
 #include "cli/session.h"
 
@@ -58,7 +59,35 @@ static const struct command_example man_examples[] = {
 	{0},
 };
 
+static const struct command_example apply_examples[] = {
+	{"See what it would do, then do it:", "muster apply -f web/ --plan"},
+	{NULL, "muster apply -f web/ --wait"},
+	{"All that the team's manifests say, and nothing else of theirs:",
+	 "muster apply -f web/ --prune --label team=web --yes"},
+	{0},
+};
+
+static const struct command_example diff_examples[] = {
+	{"Whether anything has drifted, for a script:",
+	 "muster diff -f web/ >/dev/null || echo it has"},
+	{0},
+};
+
 const struct command cli_commands[] = {
+	{"apply", "Make what manifests say", "",
+	 "A manifest is YAML documents of any kind: {kind, name, project or "
+	 "network, spec}; where the API has ids a manifest may have names.  "
+	 "They are put in order, the plan is shown, and on a terminal you are "
+	 "asked; then what is missing is created and what differs is changed. "
+	 " A field that a manifest leaves out gets its default.  Applied "
+	 "again, there is nothing to do.\n\n"
+	 "Nothing is done when any document is wrong, or when something would "
+	 "restart or destroy a machine and --allow does not say that it may.",
+	 apply_examples, apply_options, .run = apply_run},
+	{"diff", "Show what differs from manifests", "",
+	 "What 'apply' would do, and nothing is done.  Exits with 1 when "
+	 "there is a difference, with 0 when there is none.",
+	 diff_examples, diff_options, .run = apply_diff},
 	{"login", "Sign in to a server", "[SERVER]",
 	 "Asks the server whether the token is good, and then keeps both as a "
 	 "context in ~/.config/muster/config.yaml (mode 0600), which is used "

@@ -1,7 +1,6 @@
 /* What is typed after a flag, as JSON. */
 #include <string.h>
 
-#include "base/base64url.h"
 #include "base/clock.h"
 #include "base/field_ops.h"
 #include "base/yaml.h"
@@ -102,21 +101,14 @@ static struct node *encoded_file(const struct value *v, const char *path)
 {
 	struct arena *a = v->world->arena;
 	const char *bytes;
-	char *text;
-	size_t len, n;
+	size_t len;
 
 	if (settings_read_file(path, a, &bytes, &len, &v->failure->err) < 0) {
 		v->failure->usage = true;
 		err_wrap(&v->failure->err, "--%s", v->flag);
 		return NULL;
 	}
-	text = arena_alloc(a, BASE64URL_TEXT(len) + 4);
-	base64url_encode((const unsigned char *)bytes, len, text);
-	for (char *p = text; *p; p++)
-		*p = (char)(*p == '-' ? '+' : *p == '_' ? '/' : *p);
-	for (n = strlen(text); n % 4; n++)
-		memcpy(text + n, "=", 2);
-	return string(v, text);
+	return string(v, text_base64(a, bytes, len));
 }
 
 static struct node *raw_value(const struct value *v, const char *text)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64url.h"
+
 #define BAD 0xffffffffu
 
 struct range {
@@ -395,4 +397,16 @@ const char *text_nearest(const char *word, const char *const *words)
 		}
 	}
 	return nearest;
+}
+
+const char *text_base64(struct arena *a, const char *bytes, size_t len)
+{
+	char *text = arena_alloc(a, BASE64URL_TEXT(len) + 4);
+
+	base64url_encode((const unsigned char *)bytes, len, text);
+	for (char *p = text; *p; p++)
+		*p = (char)(*p == '-' ? '+' : *p == '_' ? '/' : *p);
+	for (size_t n = strlen(text); n % 4; n++)
+		memcpy(text + n, "=", 2);
+	return text;
 }

@@ -54,3 +54,6 @@ const char *text_words(struct arena *a, const char *camel);
 /* The one of the NULL-ended WORDS that WORD was most likely meant to be, or
  * NULL when none is near. */
 const char *text_nearest(const char *word, const char *const *words);
+
+/* LEN bytes in base64 (RFC 4648, section 4). */
+const char *text_base64(struct arena *a, const char *bytes, size_t len);

@@ -173,6 +173,7 @@ static int start_server(struct daemon *d, struct err *err)
 		.requests_per_second = (unsigned)c->limits.requests_per_second,
 		.pending_most = (size_t)c->limits.pending_changes,
 		.streams_most = (size_t)c->limits.watches,
+		.live = reconciler_live(d->reconciler),
 		.check_region = provider_check_region,
 		.metrics = metrics,
 		.ctx = d,

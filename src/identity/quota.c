@@ -6,8 +6,11 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/uuid.h"
+#include "model/instance.h"
+#include "model/network.h"
 #include "model/organization.h"
 #include "model/project.h"
+#include "model/volume.h"
 #include "store/read.h"
 #include "store/tx.h"
 
@@ -416,6 +419,34 @@ static size_t check_object(const struct store *s, const struct allocation *a,
 	return n + 1;
 }
 
+/* What is counted, is: each of these has its allocation. */
+static size_t check_counted(const struct store *s, struct buf *out)
+{
+	static const struct kind *const counted[] = {
+		&network_kind, &volume_kind, &instance_kind};
+	size_t effort = 0, n = 0;
+
+	for (size_t i = 0; i < COUNT_OF(counted); i++) {
+		struct scan scan = store_scan(s, 0, counted[i], NULL);
+		struct record r, allocation;
+
+		while (scan_next(&scan, &r, &effort)) {
+			struct owner o = kind_owner(counted[i], r.object);
+			char id[37];
+
+			if (o.organization)
+				quota_allocation_id(o.organization, r.id, id);
+			if (o.organization &&
+			    store_get(s, 0, &allocation_kind, id, &allocation))
+				continue;
+			buf_addf(out, "%s %s: is not counted\n",
+				 counted[i]->name, r.id);
+			n++;
+		}
+	}
+	return n;
+}
+
 size_t quota_breaches(const struct quota_sums *q, const struct store *s,
 		      struct buf *out)
 {
@@ -423,7 +454,7 @@ size_t quota_breaches(const struct quota_sums *q, const struct store *s,
 						    &project_kind};
 	struct scan scan;
 	struct record r;
-	size_t effort = 0, n = 0;
+	size_t effort = 0, n = check_counted(s, out);
 
 	for (size_t i = 0; i < COUNT_OF(levels); i++) {
 		scan = store_scan(s, 0, levels[i], NULL);

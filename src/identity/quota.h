@@ -60,7 +60,8 @@ void quota_id(const char *scope, char out[37]);
 size_t quota_differences(const struct quota_sums *q, const struct store *s,
 			 struct buf *out);
 
-/* Tell each organization and project that uses more than its limit, and each
- * allocation of an object that is not there or is another's; how many. */
+/* Tell each organization and project that uses more than its limit, each
+ * allocation of an object that is not there or is another's, and each object
+ * that has none and should; how many. */
 size_t quota_breaches(const struct quota_sums *q, const struct store *s,
 		      struct buf *out);

@@ -45,6 +45,14 @@ static const struct sim_image images[] = {
 	 "bookworm", .min_disk_gib = 4, .bare_metal = true},
 };
 
+static const struct sim_flavor priceless = {.id = "sim.free",
+					    .name = "free",
+					    .architecture = "x86_64",
+					    .vcpus = 1,
+					    .memory_mib = 512,
+					    .disk_gib = 5,
+					    .price = "a song"};
+
 /* What a driver must not trip over. */
 static const struct sim_flavor odd_flavors[] = {
 	{.id = "sim.none", .name = "none", .architecture = "x86_64"},
@@ -60,13 +68,6 @@ static const struct sim_flavor odd_flavors[] = {
 	 .vcpus = 1,
 	 .memory_mib = 1024,
 	 .disk_gib = 1},
-	{.id = "sim.free",
-	 .name = "free",
-	 .architecture = "x86_64",
-	 .vcpus = 1,
-	 .memory_mib = 512,
-	 .disk_gib = 5,
-	 .price = "a song"},
 };
 
 static const struct sim_image odd_images[] = {
@@ -93,6 +94,9 @@ const struct sim_flavor *sim_flavor(const struct sim_options *o, const char *id)
 	for (size_t i = 0; i < COUNT_OF(flavors); i++)
 		if (strcmp(flavors[i].id, id) == 0 && !is_hidden(o, id))
 			return &flavors[i];
+	/* Of the odd ones it is only the price that is wrong. */
+	if (o->odd_catalogue && strcmp(priceless.id, id) == 0)
+		return &priceless;
 	return NULL;
 }
 
@@ -107,8 +111,8 @@ const struct sim_image *sim_image(const struct sim_options *o, const char *id)
 void sim_offers(const struct sim_options *o, struct arena *a,
 		struct sim_offers *ret)
 {
-	struct sim_flavor *f =
-		arena_alloc(a, sizeof(flavors) + sizeof(odd_flavors));
+	struct sim_flavor *f = arena_alloc(
+		a, sizeof(flavors) + sizeof(odd_flavors) + sizeof(priceless));
 	struct sim_image *m =
 		arena_alloc(a, sizeof(images) + sizeof(odd_images));
 	const char **zones = arena_alloc(a, o->zones.n * sizeof(*zones) + 1);
@@ -120,6 +124,8 @@ void sim_offers(const struct sim_options *o, struct arena *a,
 	for (size_t i = 0; i < COUNT_OF(images); i++)
 		if (!is_hidden(o, images[i].id))
 			m[ret->images.n++] = images[i];
+	if (o->odd_catalogue)
+		f[ret->flavors.n++] = priceless;
 	for (size_t i = 0; o->odd_catalogue && i < COUNT_OF(odd_flavors); i++)
 		f[ret->flavors.n++] = odd_flavors[i];
 	for (size_t i = 0; o->odd_catalogue && i < COUNT_OF(odd_images); i++)

@@ -108,12 +108,14 @@ class Machines(Stub):
 class MachinesHandler(Handler):
     def made(self, kind, body):
         stub = self.stub
+        near = stub.objects["networks"].get(body.get("networkId")) or \
+            stub.objects["projects"].get(body.get("projectId")) or {}
+        body = {**{key: near[key] for key in (
+            "projectId", "organizationId", "regionId") if key in near},
+            **body}
         if kind != "instances":
             return stub.make(kind, **body)
-        net = stub.objects["networks"][body["networkId"]]
-        doc = stub.make(kind, **merge({"spec": {"power": "on"}}, body), **{
-            key: net[key] for key in ("projectId", "organizationId",
-                                      "regionId")},
+        doc = stub.make(kind, **merge({"spec": {"power": "on"}}, body),
             updatedAt=now(), generation=1,
             status={"state": "pending", "observedGeneration": 0})
         stub.launch(doc)
@@ -141,16 +143,41 @@ class MachinesHandler(Handler):
                 "quota": [{"kind": "vcpus", "before": 1, "after": 2,
                            "limit": 8}]}
 
+    def replaced(self, old, body):
+        """What a PUT makes of it: what is left out is the server's or gone,
+        but for what is set once."""
+        kept = ("id revision generation createdAt updatedAt status regionId"
+                " projectId organizationId networkId").split()
+        new = {**{k: v for k, v in old.items() if k in kept}, **body}
+        if "power" in old.get("spec", {}):
+            new["spec"] = {"power": "on", **new["spec"]}
+        return new
+
     def refused(self, kind, old, words, body):
         """Another image is a rebuild, which has to be allowed."""
         stub = self.stub
+        if self.command == "PUT":
+            new = self.replaced(old, body)
+            body.clear()
+            body.update(new)
+            if new == old and words.get("plan"):
+                self.reply(200, {"plan": {"action": "none"}, "object": old})
+                return True
+        if words.get("plan") and \
+                body.get("spec", {}).get("imageId") == \
+                old.get("spec", {}).get("imageId"):
+            self.reply(200, {"plan": {"action": "update"},
+                             "object": merge(old, body)
+                             if self.command == "PATCH" else body})
+            return True
         image = (body.get("spec") or {}).get("imageId")
         if kind != "instances" or not image or \
                 image == old["spec"]["imageId"]:
             return False
         plan = self.plan(old, ["/spec/imageId"])
         if words.get("plan"):
-            self.reply(200, {"plan": plan, "object": merge(old, body)})
+            self.reply(200, {"plan": plan, "object": merge(old, body)
+                             if self.command == "PATCH" else body})
         elif words.get("allow") != "rebuild":
             self.fail(409, "confirmation_required",
                       "it would lose its root disk", plan=plan)

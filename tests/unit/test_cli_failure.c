@@ -86,12 +86,13 @@ static void shows_the_plan_to_confirm(void)
 					"\"limit\":8}]}}");
 	struct failure_view v = {.again = "muster x --allow rebuild"};
 
-	CHECK_STR(text_of(&p, &v), "muster: it would restart\n"
-				   "  plan: replace, loses rootDisk\n"
-				   "    loses    rootDisk\n"
-				   "    quota    vcpus 1 -> 2 of 8\n"
-				   "  hint: to do it: muster x --allow rebuild\n"
-				   "  request: req-1\n");
+	CHECK_STR(text_of(&p, &v),
+		  "muster: it would restart\n"
+		  "  plan: replace, loses rootDisk\n"
+		  "    loses    rootDisk\n"
+		  "    quota    vcpus 1 -> 2 of 8\n"
+		  "  hint: to do it: muster x --allow rebuild\n"
+		  "  request: req-1\n");
 	CHECK(failure_exit(&p) == EXIT_CONFLICT);
 }
 
