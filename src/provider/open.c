@@ -34,6 +34,19 @@ static int tell(const struct violations *v, const char *what, struct err *err)
 	return -1;
 }
 
+/* The same in A: what is decoded points into it, and the caller's goes. */
+static const struct node *own(const struct node *n, struct arena *a,
+			      struct err *err)
+{
+	struct buf text = BUF_INIT((size_t)1 << 20);
+
+	json_write(n, false, &text);
+	n = json_parse(buf_str(&text), text.len, a, err);
+	explicit_bzero(text.data, text.len);
+	buf_release(&text);
+	return n;
+}
+
 /* N as one of the driver's structs; without a table nothing may be said. */
 static int decode(struct front *f, const struct field *fields, size_t size,
 		  const struct node *n, const char *what, const void **ret,
@@ -55,6 +68,9 @@ static int decode(struct front *f, const struct field *fields, size_t size,
 				       "the driver takes no %s", what);
 		return 0;
 	}
+	n = own(n, a, err);
+	if (!n)
+		return -1;
 	out = arena_alloc(a, size);
 	violations_init(&v, a);
 	field_decode(fields, n, FIELD_CREATE, out, &v);

@@ -67,6 +67,9 @@ def prepare(bench, api):
         "GET", f"/v1/{noun}?regionId={region}")["items"]}
         for noun in ("flavors", "images")}
     organization = api("POST", "/v1/organizations", {"name": "bench"})["id"]
+    api("POST", "/v1/quotas", {"organizationId": organization, "limits": [
+        {"kind": kind["name"], "limit": 1 << 40}
+        for kind in api("GET", "/v1/quotakinds")["items"]]})
     networks = []
     for n in range(PROJECTS):
         project = api("POST", "/v1/projects", {

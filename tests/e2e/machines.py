@@ -107,8 +107,12 @@ class World:
         self.flavors = self.catalogue("flavors")
         self.images = self.catalogue("images")
         self.organization = self.make("organizations", {"name": "acme"})["id"]
+        self.make("quotas", {"organizationId": self.organization, "limits": [
+            {"kind": kind["name"], "limit": 1 << 30}
+            for kind in self.all("quotakinds")]})
         self.project = self.make("projects", {
             "name": "web", "organizationId": self.organization})["id"]
+        self.networks = 0
         self.network = self.new_network("lan")
 
     def catalogue(self, noun):
@@ -119,10 +123,12 @@ class World:
     def make(self, noun, body):
         return made(self.api.post(f"/v1/{noun}", body))
 
-    def new_network(self, name, prefix="10.0.0.0/16", project=None):
+    def new_network(self, name, project=None):
+        self.networks += 1
         id = self.make("networks", {
             "name": name, "projectId": project or self.project,
-            "regionId": self.region, "spec": {"prefix": prefix}})["id"]
+            "regionId": self.region, "spec": {
+                "prefix": f"10.{self.networks}.0.0/16"}})["id"]
         self.ready("networks", id)
         return id
 

@@ -184,7 +184,8 @@ def differences(world):
     servers = {s["id"]: s for s in world.all("servers")}
     machines = world.cloud.machines()
     flavors = {f["id"]: f["providerId"] for f in world.all("flavors")}
-    images = {i["id"]: i["providerId"] for i in world.all("images")}
+    images = {i["id"]: i["status"]["providerId"]
+              for i in world.all("images")}
     claimed = set()
     for one in instances.values():
         status = one["status"]

@@ -143,7 +143,7 @@ def quota(w):
     rule(3, "and then it is", w.usage(id=project)["instances"] == 1 and
          not w.cloud.of(one), w.usage(id=project))
     reply = w.api.post("/v1/quotas", {
-        "organizationId": w.organization,
+        "organizationId": w.organization, "projectId": w.project,
         "limits": [{"kind": "unheard-of", "limit": 1}]})
     rule(3, "an unknown quota kind is refused", reply.status == 422, reply)
 
@@ -343,7 +343,7 @@ def permissions(w):
 
 def errors(w):
     w.faults(fail("launch", "capacity"))
-    one = w.instance("error-1", None)
+    one = w.instance("error-1", None, flavor="large")
     one = w.until(one, lambda i: i["status"].get("reason"))
     reason = one["status"]["reason"]
     rule(10, "a reason has code, message, scope, retry and what it waits for",
@@ -356,17 +356,24 @@ def errors(w):
     w.faults(fail("launch", "forbidden"))
     one = w.instance("error-2", None)
     one = w.until(one, lambda i: i["status"].get("reason", {}).get(
-        "waitsFor") in ("operator", "specChange"))
+        "waitsFor") == "specChange")
     rule(10, "what cannot help itself is parked and says for whom",
          one["status"]["provisioning"] == "error" and
          "parked" in w.reasons(one), one["status"])
+    w.faults(fail("launch", "unauthenticated"))
+    two = w.instance("error-3", None)
     reader = Account(w.api, "reader-10", w.organization, [ROLE["reader"]],
                      [w.project]).call
     shown = reader.get(w.path(one)).body.decode()
     rule(10, "the provider's own words are the operators'",
          "providerMessage" not in shown and '"provider"' not in shown, shown)
+    two = w.until(two, lambda i: i["status"].get("reason", {}).get(
+        "waitsFor") == "operator")
     w.faults()
     rule(10, "what waited for an operator is taken up when the region changes",
+         w.until(two, "running"))
+    w.api.patch(w.path(one), {"spec": {"flavorId": w.flavors["medium"]}})
+    rule(10, "what waited for another spec is taken up when there is one",
          w.until(one, "running"))
     wrong = w.api.post("/v1/instances", {"name": "-", "networkId": "x",
                                          "spec": {"power": "maybe"}}).json
@@ -428,7 +435,8 @@ def agreement(w):
     """After all of it: the cloud's list is the store's, and quota adds up."""
     busy = w.settled(60)
     tap.eq([i["name"] for i in busy], [], "nothing is left under way")
-    mine = {i["status"]["providerId"]: i["name"] for i in w.all("instances")}
+    mine = {i["status"].get("providerId"): i["name"]
+            for i in w.all("instances")}
     real = set(w.cloud.machines())
     rule(1, "after all of this the cloud's own list is the store's",
          set(mine) == real, set(mine) ^ real)
