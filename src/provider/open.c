@@ -34,17 +34,20 @@ static int tell(const struct violations *v, const char *what, struct err *err)
 	return -1;
 }
 
-/* The same in A: what is decoded points into it, and the caller's goes. */
-static const struct node *own(const struct node *n, struct arena *a,
-			      struct err *err)
+/* A copy of N that lives as long as the provider: what is decoded points into
+ * it. */
+static const struct node *keep(struct arena *a, const struct node *n,
+			       struct err *err)
 {
 	struct buf text = BUF_INIT((size_t)1 << 20);
+	const struct node *copy;
 
+	if (!n)
+		return node_new_object(a);
 	json_write(n, false, &text);
-	n = json_parse(buf_str(&text), text.len, a, err);
-	explicit_bzero(text.data, text.len);
+	copy = json_parse(buf_str(&text), text.len, a, err);
 	buf_release(&text);
-	return n;
+	return copy;
 }
 
 /* N as one of the driver's structs; without a table nothing may be said. */
@@ -56,9 +59,10 @@ static int decode(struct front *f, const struct field *fields, size_t size,
 	struct violations v;
 	void *out;
 
-	if (!n)
-		n = node_new_object(a);
 	*ret = NULL;
+	n = keep(a, n, err);
+	if (!n)
+		return -1;
 	if (node_type(n) != NODE_OBJECT)
 		return err_set(err, ERR_INVALID, "%s must be an object, not %s",
 			       what, node_type_name(n));
@@ -68,9 +72,6 @@ static int decode(struct front *f, const struct field *fields, size_t size,
 				       "the driver takes no %s", what);
 		return 0;
 	}
-	n = own(n, a, err);
-	if (!n)
-		return -1;
 	out = arena_alloc(a, size);
 	violations_init(&v, a);
 	field_decode(fields, n, FIELD_CREATE, out, &v);

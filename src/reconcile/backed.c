@@ -249,19 +249,21 @@ static bool is_used(struct work *w, const struct backed_row *row,
 }
 
 static struct backed_view view_of(struct work *w, const struct backed_row *row,
-				  const struct meta *object)
+				  const struct meta *object, bool *ret_open)
 {
 	const char *region_id = region_of(row, object);
 	const struct region *region = work_get(w, &region_kind, region_id);
-	const struct place *p = site_place(work_site(w, region_id));
+	bool reached = region && region->status.observed_generation;
+	const struct place *p = reached ? work_place(w, region_id) : NULL;
 	struct backed_memo *m = work_memo(w);
 
+	*ret_open = p;
 	return (struct backed_view){
 		.status = *status_of(row, object),
 		.generation = object->generation,
 		.deleted_at = object->deleted_at,
 		.region_changed_at = region ? region->meta.updated_at : 0,
-		.reached = region && region->status.observed_generation,
+		.reached = reached,
 		.can = p && provider_can(p->provider, row->capability(object)),
 		.optional = row->optional,
 		.poll_at = m->poll_at,
@@ -337,10 +339,11 @@ void backed_step(struct work *w)
 	struct backed_step next;
 	struct backing_call *c;
 	struct backed_view v;
+	bool open;
 
 	if (!object)
 		return;
-	v = view_of(w, row, object);
+	v = view_of(w, row, object, &open);
 	c = call_new(w, row);
 	if (v.deleted_at && row->let_go &&
 	    row->let_go(c->object, work_arena(w))) {
@@ -348,7 +351,7 @@ void backed_step(struct work *w)
 		return;
 	}
 	v.used = v.deleted_at && is_used(w, row, object);
-	if (v.reached && !v.used && !work_place(w, region_of(row, object)))
+	if (v.reached && !v.used && !open)
 		return;
 	next = backed_plan(&v);
 	if (next.act == BACKED_ENSURE) {

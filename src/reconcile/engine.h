@@ -32,6 +32,8 @@ struct engine_conf {
 	/* Have the job run on a worker, and its done() called on our thread:
 	 * later, never from inside this. */
 	void (*run)(void *ctx, struct job *j);
+	/* How a provider's call waits; NULL: its thread sleeps. */
+	void (*sleep)(void *ctx, uint64_t ms);
 	/* engine_turn() is wanted at this (monotonic) time at the latest; each
 	 * call replaces the one before. */
 	void (*wake)(void *ctx, uint64_t mono_ms);

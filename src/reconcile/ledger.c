@@ -99,18 +99,29 @@ void ledger_end(struct ledger *l, const struct err *err, uint64_t now)
 	uint64_t until;
 
 	l->under_way--;
-	if (!is_busy(err))
+	if (!is_busy(err)) {
+		if (l->trust && err->code == ERR_NONE &&
+		    ++l->trust >= l->at_once)
+			l->trust = 0;
 		return;
+	}
+	l->trust = 1;
 	until = now + (err->retry_after_ms ? err->retry_after_ms : BUSY_MS);
 	if (until > l->blocked_until)
 		l->blocked_until = until;
+}
+
+static bool is_full(const struct ledger *l)
+{
+	return l->under_way >= l->at_once ||
+	       (l->trust && l->under_way >= l->trust);
 }
 
 uint64_t ledger_when(const struct ledger *l, uint64_t now)
 {
 	uint64_t have, when = now;
 
-	if (!l->n_waiting || l->paused || l->under_way >= l->at_once)
+	if (!l->n_waiting || l->paused || is_full(l))
 		return QUEUE_NEVER;
 	if (l->per_second && (have = credit(l, now)) < ONE)
 		when += (ONE - have + l->per_second - 1) / l->per_second;

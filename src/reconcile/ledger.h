@@ -3,7 +3,8 @@
  *
  * So many calls at once, so many begun in a second; deletions before creations
  * before looking, though of sixteen that begin one is the lowest that waits.  A
- * provider that says when to come back is left alone until then.  Pure: times
+ * provider that says when to come back is left alone until then, and then tried
+ * with one call at first, one more at once for each that it takes.  Pure: times
  * are the caller's, monotonic milliseconds.
  */
 #pragma once
@@ -27,6 +28,7 @@ struct ledger {
 	bool paused;
 
 	unsigned under_way;
+	unsigned trust; /* at once, since it was too busy; 0: it was not */
 	unsigned begun; /* for whose turn it is */
 	uint64_t blocked_until;
 	uint64_t credit_at; /* thousandths of calls there were then */

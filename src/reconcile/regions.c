@@ -277,7 +277,9 @@ void site_prepare(struct site *s, const struct region *doc, struct opening *ret)
 		.conf = {.region = s->id,
 			 .installation = e->installation,
 			 .folder = e->folder,
-			 .clock = e->clock},
+			 .clock = e->clock,
+			 .sleep = e->sleep,
+			 .ctx = e->ctx},
 	};
 }
 

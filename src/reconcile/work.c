@@ -177,11 +177,13 @@ struct site *work_site(struct work *w, const char *region_id)
 
 const struct place *work_place(struct work *w, const char *region_id)
 {
-	const struct place *p = site_place(work_site(w, region_id));
+	struct site *s = work_site(w, region_id);
 
-	if (!p)
-		work_await(w, &region_kind, region_id);
-	return p;
+	/* The region's own work may not have heard of a change yet. */
+	if (site_match(s, work_get(w, &region_kind, region_id)) == SITE_OPEN)
+		return site_place(s);
+	work_await(w, &region_kind, region_id);
+	return NULL;
 }
 
 static int run_txn(struct tx *tx, void *ctx, struct err *err)

@@ -220,8 +220,16 @@ def quota_differences(world):
         for kind, amount in (("instances", 1), ("vcpus", flavor["vcpus"]),
                              ("memoryMiB", flavor["memoryMiB"])):
             want[kind] = want.get(kind, 0) + amount
-    return {kind: (have.get(kind), amount) for kind, amount in want.items()
-            if have.get(kind) != amount}
+    wrong = {kind: (have.get(kind), amount) for kind, amount in want.items()
+             if have.get(kind) != amount}
+    if wrong:
+        charged = {a["objectId"]: a for a in world.all("allocations")}
+        for one in world.all("instances"):
+            vcpus = {a["kind"]: a["committed"] for a in
+                     charged[one["id"]]["amounts"]}["vcpus"]
+            if vcpus != flavors[one["spec"]["flavorId"]]["vcpus"]:
+                wrong[one["name"]] = (vcpus, one, world.events(one))
+    return wrong
 
 
 def promises(world, workers):

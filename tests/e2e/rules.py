@@ -142,6 +142,16 @@ def quota(w):
     w.gone(one)
     rule(3, "and then it is", w.usage(id=project)["instances"] == 1 and
          not w.cloud.of(one), w.usage(id=project))
+    two = w.instance("q-4", network=network)
+    w.faults({"call": "resize", "action": "delay", "ms": 500})
+    w.api.patch(w.path(two) + "?allow=restart", {"spec": {
+        "flavorId": w.flavors["medium"]}})
+    w.api.post(w.path(two) + "/stop", None)
+    w.until(two, "stopped")
+    used = w.usage(id=project)
+    rule(3, "a stop while a resize is under way leaves the charge as it is",
+         used["vcpus"] == 3, used)
+    w.faults()
     reply = w.api.post("/v1/quotas", {
         "organizationId": w.organization, "projectId": w.project,
         "limits": [{"kind": "unheard-of", "limit": 1}]})

@@ -143,6 +143,29 @@ static void leaves_alone_who_says_when_to_come_back(void)
 	CHECK(ledger_when(&l, 800) == 1800);
 }
 
+/* Not all that wait come at once to be refused again. */
+static void is_careful_with_who_was_too_busy(void)
+{
+	static struct ledger_entry e[MANY];
+	struct ledger l;
+	struct err busy;
+
+	err_set(&busy, ERR_RATE, "slow down");
+	ledger_init(&l);
+	ledger_limit(&l, 4, 0);
+	add_many(&l, e, MANY, CALL_CREATE);
+	CHECK(ledger_next(&l, 0));
+	ledger_end(&l, &busy, 0);
+	for (unsigned many = 1; many <= 4; many++) {
+		unsigned n = l.under_way;
+
+		while (ledger_next(&l, 2000))
+			n++;
+		CHECK(n == many);
+		ledger_end(&l, &well, 2000);
+	}
+}
+
 /* An object's trouble is its own. */
 static void only_what_concerns_all_stops_all(void)
 {
@@ -205,6 +228,7 @@ int main(void)
 	RUN(says_when_it_may_go_on);
 	RUN(a_slow_start_saves_nothing_up);
 	RUN(leaves_alone_who_says_when_to_come_back);
+	RUN(is_careful_with_who_was_too_busy);
 	RUN(only_what_concerns_all_stops_all);
 	RUN(begins_nothing_while_it_is_paused);
 	RUN(what_is_put_back_comes_first_and_what_is_removed_not_at_all);
