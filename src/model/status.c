@@ -33,7 +33,7 @@ const struct field reason_fields[] = {
 	 "What has to happen before it is tried again.", .names = waits_names},
 	{"retryAt", FIELD_TIME, 0, AT(retry_at), "When it is tried again."},
 	{"failures", FIELD_INT, FIELD_SPARSE, AT(failures),
-	 "How often, in a row.", .fallback = "0"},
+	 "How often, in a row."},
 	{0},
 };
 
