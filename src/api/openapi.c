@@ -307,8 +307,21 @@ static void add_schema(struct buf *out, const char *title, const char *suffix,
 	buf_release(&ref);
 }
 
-/* Done, made anew, or begun: the object as it then is. */
-static void add_given(struct buf *out, const struct kind *k)
+static void add_either(struct buf *out, const char *title)
+{
+	struct buf any = BUF_INIT(256);
+
+	buf_addf(&any,
+		 "{\"anyOf\":[{\"$ref\":\"#/components/schemas/%s\"},"
+		 "{\"$ref\":\"#/components/schemas/Plan\"}]}",
+		 title);
+	add_content(out, "application/json", buf_str(&any), "");
+	buf_adds(out, "},");
+	buf_release(&any);
+}
+
+/* Done, made anew, or begun: the object as it then is; or the plan. */
+static void add_given(struct buf *out, const struct route *r)
 {
 	static const char *const statuses[] = {"200", "201", "202"};
 
@@ -317,7 +330,10 @@ static void add_given(struct buf *out, const struct kind *k)
 			   ",\"headers\":{\"ETag\":" TEXT_HEADER
 			   ",\"Location\":" TEXT_HEADER
 			   ",\"Idempotency-Replayed\":" TEXT_HEADER "}");
-		add_schema(out, k->title, "", "");
+		if (i == 0)
+			add_either(out, r->gives->title);
+		else
+			add_schema(out, r->gives->title, "", "");
 	}
 }
 
@@ -335,7 +351,7 @@ static void add_own_answer(struct buf *out, const struct route *r)
 static void add_plain(struct buf *out, const struct route *r)
 {
 	if (r->gives)
-		add_given(out, r->gives);
+		add_given(out, r);
 	if (r->answers)
 		add_own_answer(out, r);
 	for (size_t i = 0; i < COUNT_OF(plain); i++) {
@@ -346,19 +362,6 @@ static void add_plain(struct buf *out, const struct route *r)
 			    plain[i].more ? plain[i].more : "");
 		buf_adds(out, "},");
 	}
-}
-
-static void add_either(struct buf *out, const char *title)
-{
-	struct buf any = BUF_INIT(256);
-
-	buf_addf(&any,
-		 "{\"anyOf\":[{\"$ref\":\"#/components/schemas/%s\"},"
-		 "{\"$ref\":\"#/components/schemas/Plan\"}]}",
-		 title);
-	add_content(out, "application/json", buf_str(&any), "");
-	buf_adds(out, "},");
-	buf_release(&any);
 }
 
 static void add_noun_answers(struct buf *out, const struct route *r,

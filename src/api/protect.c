@@ -5,6 +5,7 @@
 #include "model/instance.h"
 #include "model/network.h"
 #include "model/organization.h"
+#include "model/region.h"
 #include "store/tx.h"
 
 /* How many there are, and may come to be before this is durable. */
@@ -30,6 +31,23 @@ static int refuse(struct call *c, const struct instance *i, const char *what,
 		       i->meta.name, i->meta.id, what);
 }
 
+/* Without it the region would be everyone's. */
+static int check_regions(struct tx *tx, const char *organization,
+			 struct err *err)
+{
+	const struct meta *region;
+	const char **ids;
+
+	if (!tx_find(tx, &region_kind, "spec.organizationIds", organization, 1,
+		     &ids))
+		return 0;
+	region = tx_get(tx, &region_kind, ids[0]);
+	return err_set(err, ERR_CONFLICT,
+		       "region \"%s\" (%s) is kept for the organization: "
+		       "change its organizationIds first",
+		       region->name, region->id);
+}
+
 int protect_container(struct call *c, struct tx *tx, const void *old,
 		      struct err *err)
 {
@@ -37,12 +55,13 @@ int protect_container(struct call *c, struct tx *tx, const void *old,
 	const char *path = k == &organization_kind ? "organizationId"
 			   : k == &network_kind    ? "networkId"
 						   : "projectId";
+	const char *id = ((const struct meta *)old)->id;
 	size_t n = count_instances(c);
 	const char **ids;
 
-	n = n ? tx_find(tx, &instance_kind, path,
-			((const struct meta *)old)->id, n, &ids)
-	      : 0;
+	if (k == &organization_kind && check_regions(tx, id, err) < 0)
+		return -1;
+	n = n ? tx_find(tx, &instance_kind, path, id, n, &ids) : 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct instance *in = tx_get(tx, &instance_kind, ids[i]);
 

@@ -2,6 +2,7 @@
 #include "cli/apply.h"
 #include "cli/cli.h"
 #include "cli/session.h"
+#include "cli/top.h"
 
 static const struct command_example login_examples[] = {
 	{"To a server of your own on this machine:",
@@ -73,6 +74,12 @@ static const struct command_example diff_examples[] = {
 	{0},
 };
 
+static const struct command_example top_examples[] = {
+	{"A project's, until 'q' is pressed:", "muster top --project web"},
+	{"Once, for a report:", "muster top --once"},
+	{0},
+};
+
 const struct command cli_commands[] = {
 	{"apply", "Make what manifests say", "",
 	 "A manifest is YAML documents of any kind: {kind, name, project or "
@@ -88,6 +95,12 @@ const struct command cli_commands[] = {
 	 "What 'apply' would do, and nothing is done.  Exits with 1 when "
 	 "there is a difference, with 0 when there is none.",
 	 diff_examples, diff_options, .run = apply_diff},
+	{"top", "Show machines as they are, and go on", "",
+	 "The instances of a project, or all that you see: their states, what "
+	 "is being done to them and why they are not as they are wanted, how "
+	 "much of the quota is used, and what happened lately.  'q' ends it, "
+	 "'j' and 'k' scroll.",
+	 top_examples, top_options, .run = top_run},
 	{"login", "Sign in to a server", "[SERVER]",
 	 "Asks the server whether the token is good, and then keeps both as a "
 	 "context in ~/.config/muster/config.yaml (mode 0600), which is used "

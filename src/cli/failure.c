@@ -242,7 +242,9 @@ static void add_notes(const struct failure *p, const struct failure_view *v,
 	struct buf text = BUF_INIT(65536), safe = BUF_INIT(65536);
 
 	if (p->plan) {
-		plan_brief(p->plan, &text);
+		add_safe(&text, node_text(p->plan, "action")
+					? node_text(p->plan, "action")
+					: "change");
 		add_note("plan:", buf_str(&text), v, out);
 		plan_write(p->plan, &v->style, 4, out);
 		buf_clear(&text);

@@ -1,5 +1,6 @@
 #include "cli/noun.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -278,6 +279,23 @@ static const struct command *find_verb(const struct kind *k, const char *name)
 	return verb ? verb : command_find(noun_verbs, name);
 }
 
+/* What is being tried, for "cannot …": a common verb and its noun, or what the
+ * verb's summary says. */
+static const char *what_of(struct cli *c, const struct command *command)
+{
+	char *what;
+
+	if (command_find(noun_verbs, command->name))
+		return arena_printf(&c->arena, "%s %s", command->name,
+				    command->fields == COMMAND_FILTERS
+					    ? c->kind->plural
+					    : c->kind->name);
+	what = arena_strdup(&c->arena,
+			    cli_expand(&c->arena, command->summary, c->kind));
+	what[0] = (char)tolower((unsigned char)what[0]);
+	return what;
+}
+
 int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 {
 	const struct command *command = find_verb(c->kind, argv[0]);
@@ -290,10 +308,7 @@ int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 		.cli = c,
 		.kind = c->kind,
 		.found = node_new_object(&c->arena),
-		.what = arena_printf(&c->arena, "%s %s", command->name,
-				     command->fields == COMMAND_FILTERS
-					     ? c->kind->plural
-					     : c->kind->name),
+		.what = what_of(c, command),
 	};
 	page_options(c, &page, &v->flags);
 	if (v->flags.n)

@@ -122,6 +122,8 @@ void noun_done(const struct verb *v, const struct node *doc, const char *done)
 	if (!state || !args_has(&v->args, "wait") ||
 	    c->output != OUTPUT_DEFAULT)
 		return;
+	if (strcmp(state, "running") != 0)
+		inside = outside = NULL;
 	cli_say(c, "It is %s%s%s%s%s.", text_safe(&c->arena, state),
 		inside ? ", at " : "",
 		inside ? text_safe(&c->arena, inside) : "",

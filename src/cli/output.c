@@ -31,8 +31,18 @@ static const char *without(struct arena *a, const char *s, const char *end)
 	return arena_memdup(a, s, len - cut);
 }
 
-static const char *title_of(const struct field *f, bool wide, struct arena *a)
+static bool ends_with(const char *s, const char *end)
 {
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static const char *title_of(const struct field *f, const char *path, bool wide,
+			    struct arena *a)
+{
+	if (ends_with(path, "reason.code"))
+		return "REASON";
 	if (wide)
 		return text_caps(a, f->name);
 	if (strcmp(f->name, "createdAt") == 0)
@@ -61,7 +71,7 @@ static void collect(struct output_columns *ret, const struct field *fields,
 		else if (f->flags & wanted && rank_of(f) == rank &&
 			 ret->n < TABLE_COLUMNS_MOST)
 			ret->list[ret->n++] = (struct output_column){
-				f, here, title_of(f, ret->wide, a)};
+				f, here, title_of(f, here, ret->wide, a)};
 	}
 }
 
@@ -86,10 +96,11 @@ void output_begin(const struct output_columns *cols, struct table *t)
 		bool free_text =
 			f->type == FIELD_TAGS || f->type == FIELD_LIST ||
 			f->type == FIELD_RAW || f->format == &format_text;
+		bool name = strcmp(f->name, "name") == 0;
 
 		table_column(t, cols->list[i].title,
 			     (f->type == FIELD_INT ? TABLE_RIGHT : 0) |
-				     (free_text ? TABLE_CUT : 0));
+				     (free_text && !name ? TABLE_CUT : 0));
 	}
 }
 
@@ -257,6 +268,23 @@ static void print_name(struct cli *c, const struct kind *k,
 	cli_print(c, &b);
 }
 
+/* On a terminal a column in which nothing is said is left out. */
+static void drop_empty(struct output_columns *cols, const struct node *items)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < cols->n; i++) {
+		bool said = i == 0;
+
+		for (size_t j = 0; j < node_count(items) && !said; j++)
+			said = resolve_at(node_at(items, j),
+					  cols->list[i].path) != NULL;
+		if (said)
+			cols->list[n++] = cols->list[i];
+	}
+	cols->n = n;
+}
+
 static void print_table(struct cli *c, const struct kind *k,
 			const struct node *items)
 {
@@ -265,6 +293,8 @@ static void print_table(struct cli *c, const struct kind *k,
 	struct table t;
 
 	output_columns(&cols, k, c->output == OUTPUT_WIDE, &c->arena);
+	if (c->style.width && !cols.wide)
+		drop_empty(&cols, items);
 	for (size_t i = 0; !cols.wide && i < cols.n; i++)
 		if (cols.list[i].field->refers)
 			resolve_names(c, cols.list[i].field->refers, items,
@@ -359,6 +389,19 @@ static void add_detail(struct details *d, const struct field *f,
 	buf_release(&b);
 }
 
+/* Nothing but zeroes in it. */
+static bool says_nothing(const struct node *object)
+{
+	struct node_walk w = node_walk(object);
+	const struct node *n;
+	const char *key;
+
+	while ((n = node_walk_next(&w, &key)))
+		if (node_type(n) != NODE_INT || node_int(n))
+			return false;
+	return true;
+}
+
 static void add_details(struct details *d, const struct field *fields,
 			const struct node *doc)
 {
@@ -375,6 +418,8 @@ static void add_details(struct details *d, const struct field *fields,
 			add_detail(d, f, key, n);
 			continue;
 		}
+		if (says_nothing(n))
+			continue;
 		add_label(d, key);
 		table_cell(&d->table, "", TONE_PLAIN);
 		d->depth++;

@@ -102,6 +102,7 @@ static void add_quota(const struct node *q, struct buf *out)
 	const struct node *after = node_get(q, "after");
 	const struct node *limit = node_get(q, "limit");
 	const char *kind = node_text(q, "kind");
+	const char *scope = node_text(q, "scope");
 
 	if (is_same(before, after) || !kind)
 		return;
@@ -116,6 +117,10 @@ static void add_quota(const struct node *q, struct buf *out)
 		return;
 	buf_adds(out, " of ");
 	json_write(limit, false, out);
+	if (!scope)
+		return;
+	buf_adds(out, " in the ");
+	add_safe(out, scope);
 }
 
 static void add_quotas(const struct node *list, struct buf *out)
@@ -189,23 +194,12 @@ void plan_brief(const struct node *plan, struct buf *out)
 
 const char *plan_needs(const struct node *plan)
 {
-	static const struct {
-		const char *action, *need;
-	} rows[] = {
-		{"reboot", "restart"},  {"hardReboot", "restart"},
-		{"resize", "restart"},  {"restart", "restart"},
-		{"rebuild", "rebuild"}, {"replace", "rebuild"},
-	};
-	const char *action = node_text(plan, "action");
-	const char *needs = node_text(plan, "needs");
+	static const char *const words[] = {"restart", "rebuild"};
+	const char *allow = node_text(plan, "allow");
 
-	if (needs && strcmp(needs, "rebuild") == 0)
-		return "rebuild";
-	if (needs)
-		return strcmp(needs, "restart") == 0 ? "restart" : NULL;
-	for (size_t i = 0; action && i < COUNT_OF(rows); i++)
-		if (strcmp(rows[i].action, action) == 0)
-			return rows[i].need;
+	for (size_t i = 0; allow && i < COUNT_OF(words); i++)
+		if (strcmp(words[i], allow) == 0)
+			return words[i];
 	return NULL;
 }
 

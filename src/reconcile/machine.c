@@ -8,6 +8,7 @@
  */
 #include "reconcile/machine.h"
 
+#include "base/log.h"
 #include "model/region.h"
 #include "reconcile/machine_record.h"
 
@@ -159,6 +160,7 @@ static void step(struct work *w)
 	if (!see(w, &known, &v, &waits))
 		return;
 	machine_plan(&v, &step);
+	log_debug("machine", "%s: %s", work_id(w), machine_word(step.what));
 	if (machine_calls(step.what))
 		ask(w, &known, &v, &step);
 	else if (step.what == MACHINE_REST)

@@ -25,12 +25,14 @@ bool machine_pick(const struct machine_view *v, size_t *ret, int64_t *ret_until)
 
 static void plan_try(const struct machine_view *v, struct machine_step *ret)
 {
-	int64_t until;
+	int64_t until, waits = v->s->status.reason.retry_at;
 	size_t n;
 
 	if (machine_pick(v, &n, &until)) {
 		plan_do(ret, MACHINE_TRY);
 		ret->offering = n;
+	} else if (until && waits > v->now) {
+		plan_rest(ret, waits);
 	} else if (until) {
 		plan_park(ret, ERR_CAPACITY, WAITS_TIME,
 			  "everything that would do is sold out");

@@ -154,7 +154,9 @@ void draft_refused(struct draft *d, const struct machine_call *c)
 	int64_t failures = d->s.status.reason.failures;
 	struct random *random = d->record->random;
 
-	d->s.attempt.spent = refusal != REFUSED_UNKNOWN;
+	/* Where there is more than one already, there is something left. */
+	d->s.attempt.spent =
+		refusal != REFUSED_UNKNOWN && e->code != ERR_CONFLICT;
 	if (d->i.meta.deleted_at)
 		return;
 	if (refusal == REFUSED_HERE && !remember(d, e))

@@ -137,7 +137,7 @@ class MachinesHandler(Handler):
 
     def plan(self, old, fields):
         return {"action": "rebuild", "changes": fields,
-                "loses": ["rootDisk"], "needs": "rebuild",
+                "loses": ["rootDisk"], "allow": "rebuild",
                 "price": {"before": {"amount": "0.01", "currency": "EUR"},
                           "after": {"amount": "0.02", "currency": "EUR"}},
                 "quota": [{"kind": "vcpus", "before": 1, "after": 2,

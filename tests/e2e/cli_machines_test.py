@@ -164,7 +164,7 @@ def waits(stub, c):
 def plans(stub, c):
     r = c.expect(5, "what would destroy something", "instance", "update",
                  "web-1", "--image", "debian-13", "--description", "it's")
-    check(has(r.stderr, "plan: rebuild, loses rootDisk",
+    check(has(r.stderr, "plan: rebuild", "loses    rootDisk",
               "changes  spec.imageId", "price    0.01 -> 0.02 EUR an hour",
               "quota    vcpus 1 -> 2 of 8",
               "to do it: muster instance update web-1 --image debian-13 "

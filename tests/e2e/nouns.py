@@ -96,6 +96,24 @@ def visibility(w):
             word='network \\"there\\"')
 
 
+def narrowed(w):
+    """A region is kept for others: what is there stays its owner's."""
+    region = f"/v1/regions/{w.new_region('narrowed')['id']}"
+    theirs = made(w.network("kept", "10.79.0.0/24", w.b.call(), w.b.project,
+                            region[-36:]))
+    taken("a region is kept for one organization", w.admin.patch(region, {
+        "spec": {"organizationIds": [w.a.id]}}), 200)
+    path = f"/v1/networks/{theirs['id']}"
+    tap.eq((w.b.call().get(region).status, w.b.call().get(path).status),
+           (404, 200), "others do not see it any more, but what is theirs")
+    refused("they add nothing to that", w.b.call().post("/v1/securitygroups", {
+        "name": "late", "networkId": theirs["id"]}), 422, word="no region")
+    refused("an organization that a region is kept for is not deleted",
+            w.admin.delete(f"/v1/organizations/{w.a.id}"), 409,
+            word="is kept for the organization")
+    gone(w, path, w.b.call(), "they can take it away")
+
+
 def network_rules(w):
     def ask(text, pointer, prefix="10.1.0.0/24", **spec):
         refused(text, w.network("n", prefix, **spec), 422, pointer)
@@ -306,6 +324,34 @@ def volumes(w):
     gone(w, path, call)
 
 
+def asked_again(w):
+    """A verb that is sent again with its key is answered as the first time."""
+    call, key = w.a.call(), {"Idempotency-Key": "once"}
+    volume = made(call.post("/v1/volumes", {
+        "name": "again", "projectId": w.a.project, "regionId": w.region,
+        "spec": {"sizeGiB": 1}}))
+    path = f"/v1/volumes/{volume['id']}"
+    w.ready(path)
+    first, second = (call.post(path + "/snapshot", {"name": "again"}, key)
+                     for _ in range(2))
+    tap.eq((first.status, second.status, second["Idempotency-Replayed"]),
+           (201, 201, "true"), "a snapshot is made once by its key")
+    tap.eq(first["Location"], f"/v1/images/{first.json['id']}",
+           "it says where the image is")
+    tap.eq((second.json["id"], len(call.get("/v1/images?name=again").json[
+        "items"])), (first.json["id"], 1), "and there is one image")
+    refused("another body under the key", call.post(
+        path + "/snapshot", {"name": "other"}, key), 409)
+    image = f"/v1/images/{first.json['id']}"
+    tap.ok(w.ready(image), "it comes to be ready", w.admin.get(image))
+    tap.eq(call.get(f"/v1/images?volumeId={volume['id']}").json["items"][0][
+        "id"], first.json["id"], "and is found by its volume")
+    key = {"Idempotency-Key": "sync"}
+    region = f"/v1/regions/{w.region}/sync"
+    tap.eq([w.admin.post(region, None, key).status for _ in range(2)],
+           [202, 202], "so it is with the sync of a region")
+
+
 def images(w):
     call = w.a.call()
 
@@ -387,6 +433,81 @@ def deletion(w):
            "its events say who asked", events)
 
 
+def in_use(w):
+    """What an instance uses is not deleted, and whoever asks is told."""
+    call = w.a.call()
+    here = {"projectId": w.a.project, "regionId": w.region}
+    network = made(w.network("used", "10.62.0.0/24"))["id"]
+    ids = {"securitygroups": made(call.post("/v1/securitygroups", {
+        "name": "used", "networkId": network}))["id"],
+        "sshcas": made(call.post("/v1/sshcas", {
+            "name": "used", "projectId": w.a.project}))["id"],
+        "volumes": made(call.post("/v1/volumes", {
+            "name": "used", **here, "spec": {"sizeGiB": 1}}))["id"],
+        "images": made(call.post("/v1/images", {
+            "name": "used", **here, "spec": {
+                "architecture": "x86_64",
+                "uri": "https://example.org/i"}}))["id"]}
+    for noun in ("images", "volumes"):
+        w.ready(f"/v1/{noun}/{ids[noun]}")
+    flavor = next(f["id"] for f in call.get(
+        f"/v1/flavors?regionId={w.region}").json["items"]
+        if f["name"] == "small")
+    instance = taken("an instance that uses one of each", call.post(
+        "/v1/instances", {"name": "user", "networkId": network, "spec": {
+            "flavorId": flavor, "imageId": ids["images"],
+            "securityGroupIds": [ids["securitygroups"]],
+            "sshCertificateAuthorityId": ids["sshcas"],
+            "volumes": [{"volumeId": ids["volumes"]}],
+            "deleteProtection": True}}), 201)
+    for noun, id in ids.items():
+        refused(f"{noun} in use are not deleted", call.delete(
+            f"/v1/{noun}/{id}"), 409, word='instance \\"user\\"')
+    for noun, id in (("networks", network), ("projects", w.a.project)):
+        refused(f"nor are {noun} with a protected instance", w.admin.delete(
+            f"/v1/{noun}/{id}"), 409, word=instance["id"])
+    path = f"/v1/instances/{instance['id']}"
+    refused("nor is itself", call.delete(path), 409, word="deleteProtection")
+    taken("the protection is taken back", call.patch(path, {"spec": {
+        "deleteProtection": False}}), 200)
+    taken("then its network is deleted, and it first", call.delete(
+        f"/v1/networks/{network}"), 202)
+    for what in (path, f"/v1/networks/{network}"):
+        call.get(what + "?wait=deleted&timeoutMs=20000")
+        tap.eq(call.get(what).status, 404, f"{what.split('/')[2]} are gone")
+    tap.eq(call.get(f"/v1/securitygroups/{ids['securitygroups']}").status, 404,
+           "and the groups of the network")
+    tap.eq(call.get(f"/v1/volumes/{ids['volumes']}").status, 200,
+           "a volume outlives who had it")
+    tap.eq([call.delete(f"/v1/{noun}/{ids[noun]}").status
+            for noun in ("images", "volumes", "sshcas")], [202, 202, 204],
+           "what nobody uses any more is deleted")
+
+
+def servers(w):
+    """The machines behind instances are the platform's to see."""
+    network = made(w.network("behind", "10.63.0.0/24"))["id"]
+    flavors, images = ({o["name"]: o["id"] for o in w.admin.get(
+        f"/v1/{noun}?regionId={w.region}").json["items"]}
+        for noun in ("flavors", "images"))
+    instance = made(w.a.call().post("/v1/instances", {
+        "name": "behind", "networkId": network, "spec": {
+            "flavorId": flavors["small"], "imageId": images["debian-12"]}}))
+    server = f"/v1/servers/{instance['status']['serverId']}"
+    got = {role: (w.a.call(role).get(server).status,
+                  len(w.a.call(role).get("/v1/servers").json.get("items", [])))
+           for role in ("administrator", "auditor")}
+    tap.eq(got, {"administrator": (404, 0), "auditor": (404, 0)},
+           "an organization does not see its servers")
+    tap.eq(w.admin.get(server).json["instanceId"], instance["id"],
+           "an operator does")
+    tap.eq([w.admin(method, server, {} if method != "DELETE" else None).status
+            for method in ("PUT", "PATCH", "DELETE")], [405] * 3,
+           "and changes nothing by hand")
+    tap.eq(w.admin.post("/v1/flavors", {"name": "f"}).status, 405,
+           "nor flavors")
+
+
 def plans(w):
     reply = w.a.call().post("/v1/networks?plan=true", {
         "name": "planned", "projectId": w.a.project, "regionId": w.region,
@@ -409,9 +530,10 @@ def main():
     quota = [{"kind": "networks", "limit": 40}]
     made(w.admin.post("/v1/quotas", {"organizationId": w.a.id,
                                      "limits": quota}))
-    for section in (regions, drivers, visibility, network_rules,
-                    owners, group_rules, authorities, volumes, images,
-                    counted, deletion, plans, whole):
+    for section in (regions, drivers, visibility, narrowed, network_rules,
+                    owners, group_rules, authorities, volumes,
+                    asked_again, images,
+                    counted, deletion, in_use, servers, plans, whole):
         tap.section(section, w)
 
 

@@ -249,6 +249,8 @@ a_region_goes_with_what_it_offers_and_not_with_what_others_have(void)
 	const char *admin = r->w.bearer;
 	char deeper[80];
 
+	on(r, admin, "DELETE", "organizations", r->a.org, NULL);
+	CHECK(says(r, 409, "is kept for the organization"));
 	on(r, admin, "DELETE", "regions", r->open.region, NULL);
 	CHECK(says(r, 409, "is in use by network \\\"net-a\\\""));
 	snprintf(deeper, sizeof(deeper), "%s?plan=true", r->only_a.region);
@@ -346,11 +348,11 @@ static void a_protected_instance_keeps_what_it_is_in(void)
 	char instance[40], server[40];
 	const struct {
 		const char *noun, *id;
-	} around[] = {{"networks", r->a.network},
-		      {"projects", r->a.project},
-		      {"organizations", r->a.org}};
+	} around[] = {{"networks", r->b.network},
+		      {"projects", r->b.project},
+		      {"organizations", r->b.org}};
 
-	compute_run(&r->w, &r->open, r->a.network, instance, server);
+	compute_run(&r->w, &r->open, r->b.network, instance, server);
 	on(r, r->w.bearer, "PATCH", "instances", instance,
 	   "{\"spec\":{\"deleteProtection\":true}}");
 	CHECK(r->status == 200);
@@ -362,10 +364,10 @@ static void a_protected_instance_keeps_what_it_is_in(void)
 	on(r, r->w.bearer, "PATCH", "instances", instance,
 	   "{\"spec\":{\"deleteProtection\":false}}");
 	CHECK(r->status == 200);
-	on(r, r->a.bearer, "DELETE", "networks", r->a.network, NULL);
+	on(r, r->b.bearer, "DELETE", "networks", r->b.network, NULL);
 	CHECK(says(r, 202, "\"deleting\""));
 	/* Asking again is as good. */
-	on(r, r->a.bearer, "DELETE", "networks", r->a.network, NULL);
+	on(r, r->b.bearer, "DELETE", "networks", r->b.network, NULL);
 	CHECK(says(r, 202, "deletedAt"));
 	rig_free(r);
 }

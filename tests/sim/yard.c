@@ -237,6 +237,25 @@ void yard_open(struct yard *y, const char *options)
 	yard_run(y, 10000);
 }
 
+static int set_options(struct tx *tx, void *ctx, struct err *err)
+{
+	struct region r =
+		*(const struct region *)tx_get(tx, &region_kind, YARD_REGION);
+
+	r.spec.options = ctx;
+	r.meta.generation++;
+	r.meta.updated_at = tx_time(tx);
+	return tx_put(tx, &region_kind, &r, err);
+}
+
+void yard_options(struct yard *y, const char *options)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s", options);
+	yard_transact(y, set_options, text);
+}
+
 void yard_close(struct yard *y)
 {
 	char command[128];
@@ -429,4 +448,40 @@ void yard_drift(struct yard *y, const char *machine, const char *what)
 	struct err err;
 
 	must(sim_cloud_drift(cloud(y), machine, what, &err), &err);
+}
+
+size_t yard_count(const struct yard *y, const struct kind *k)
+{
+	struct scan scan = store_scan(y->store, 0, k, NULL);
+	struct record r;
+	size_t n = 0, effort = 0;
+
+	while (scan_next(&scan, &r, &effort))
+		n++;
+	return n;
+}
+
+void yard_stray(struct yard *y, const char *id)
+{
+	const struct server *s = yard_server(y, id);
+	struct field_tag tags[] = {{TAG_SERVER, s->meta.id},
+				   {TAG_INSTALLATION, DISK_INSTALLATION}};
+	struct record net;
+	struct sim_machine ask = {.name = "stray",
+				  .flavor = "sim.small",
+				  .image = "debian-12",
+				  .root_disk_gib = 10,
+				  .tags = {tags, 2}};
+	struct sim_machine made;
+	struct arena a;
+	struct err err;
+	uint64_t wait;
+
+	store_get(y->store, 0, &network_kind, YARD_NETWORK, &net);
+	ask.network =
+		((const struct network *)net.object)->status.backed.provider;
+	arena_init(&a, 1 << 20);
+	must(sim_cloud_call(cloud(y), SIM_LAUNCH, &ask, &a, &made, &wait, &err),
+	     &err);
+	arena_release(&a);
 }

@@ -35,13 +35,15 @@ struct yard {
 	struct list jobs;
 	uint64_t wake;
 	char folder[64];
-	uint64_t calls;   /* that the cloud has had */
-	const char *only; /* a crash is waiting for this: see yard_until() */
+	uint64_t calls; /* that the cloud has had */
 };
 
 /* Everything made, the region open with OPTIONS (JSON or NULL). */
 void yard_open(struct yard *y, const char *options);
 void yard_close(struct yard *y);
+
+/* Have the region's cloud behave otherwise from now on. */
+void yard_options(struct yard *y, const char *options);
 
 /* Do what can be done now; false when there is nothing. */
 bool yard_step(struct yard *y);
@@ -58,7 +60,7 @@ bool yard_calling(const struct yard *y);
 /* Have the waiting call made; with its answer, or without. */
 void yard_call(struct yard *y, bool answer);
 
-/* A transaction, at once durable unless HELD. */
+/* A transaction, durable when this returns. */
 void yard_transact(struct yard *y,
 		   int (*fn)(struct tx *tx, void *ctx, struct err *err),
 		   void *ctx);
@@ -79,9 +81,14 @@ bool yard_told(const struct yard *y, const char *id, const char *reason);
 /* The id of the sim's flavor or image of that name. */
 const char *yard_id(const struct kind *k, const char *name);
 
-/* The cloud's own list: machines that are not gone, and that are one server's
- * (NULL: all). */
+/* Machines that the cloud itself has. */
 size_t yard_machines(struct yard *y);
+
+/* Have the cloud make a machine that carries the tag of instance ID's server. */
+void yard_stray(struct yard *y, const char *id);
+
+/* What the documents have: allocations, servers, … */
+size_t yard_count(const struct yard *y, const struct kind *k);
 
 /* What happens to a machine without anybody asking; see sim_cloud.h. */
 void yard_drift(struct yard *y, const char *machine, const char *what);

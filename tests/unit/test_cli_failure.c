@@ -88,7 +88,7 @@ static void shows_the_plan_to_confirm(void)
 
 	CHECK_STR(text_of(&p, &v),
 		  "muster: it would restart\n"
-		  "  plan: replace, loses rootDisk\n"
+		  "  plan: replace\n"
 		  "    loses    rootDisk\n"
 		  "    quota    vcpus 1 -> 2 of 8\n"
 		  "  hint: to do it: muster x --allow rebuild\n"

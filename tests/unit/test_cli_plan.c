@@ -34,8 +34,8 @@ static void says_what_there_is_to_say(void)
 		  "  price    1 EUR an hour\n");
 	CHECK_STR(text_of("{\"quota\":[{\"kind\":\"a\",\"before\":1,"
 			  "\"after\":1},{\"kind\":\"b\",\"before\":1,"
-			  "\"after\":3,\"limit\":9}]}"),
-		  "  quota    b 1 -> 3 of 9\n");
+			  "\"after\":3,\"limit\":9,\"scope\":\"project\"}]}"),
+		  "  quota    b 1 -> 3 of 9 in the project\n");
 }
 
 static void makes_do_with_what_is_odd(void)
@@ -50,14 +50,10 @@ static void makes_do_with_what_is_odd(void)
 static void knows_what_has_to_be_allowed(void)
 {
 	CHECK(!plan_needs(parse("{\"action\":\"none\"}")));
-	CHECK(!plan_needs(parse("{\"action\":\"update\"}")));
-	CHECK_STR(plan_needs(parse("{\"action\":\"resize\"}")), "restart");
-	CHECK_STR(plan_needs(parse("{\"action\":\"replace\"}")), "rebuild");
-	CHECK_STR(plan_needs(parse("{\"action\":\"reboot\","
-				   "\"needs\":\"rebuild\"}")),
-		  "rebuild");
-	CHECK(!plan_needs(parse("{\"action\":\"replace\","
-				"\"needs\":\"nothing\"}")));
+	CHECK(!plan_needs(parse("{\"action\":\"replace\"}")));
+	CHECK_STR(plan_needs(parse("{\"allow\":\"restart\"}")), "restart");
+	CHECK_STR(plan_needs(parse("{\"allow\":\"rebuild\"}")), "rebuild");
+	CHECK(!plan_needs(parse("{\"allow\":\"everything\"}")));
 }
 
 static void allowing_more_allows_less(void)
