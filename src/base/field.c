@@ -80,7 +80,8 @@ bool field_absent(const struct field *f, const void *at)
 	case FIELD_RAW:
 		return !*(const char *const *)at;
 	case FIELD_INT:
-		return *(const int64_t *)at == FIELD_NONE;
+		return *(const int64_t *)at ==
+		       (f->flags & FIELD_SPARSE ? 0 : FIELD_NONE);
 	case FIELD_TIME:
 		return !*(const int64_t *)at;
 	case FIELD_BOOL:

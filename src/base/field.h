@@ -49,6 +49,7 @@ enum {
 	FIELD_STATE = 1 << 7,     /* the state that ?wait= waits for */
 	FIELD_WEAK = 1 << 9,      /* taken out when what it names is deleted */
 	FIELD_ALWAYS = 1 << 8,    /* written even when empty */
+	FIELD_SPARSE = 1 << 10,   /* a number that is 0 when it is absent */
 };
 
 #define FIELD_NONE        INT64_MIN

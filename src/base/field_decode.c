@@ -356,7 +356,7 @@ static void decode_absent(const struct field *f, const struct place *p,
 	bool ours = d->mode == FIELD_STORED || p->fixed & FIELD_READ_ONLY;
 
 	if (f->type == FIELD_INT)
-		*(int64_t *)at = FIELD_NONE;
+		*(int64_t *)at = f->flags & FIELD_SPARSE ? 0 : FIELD_NONE;
 	if (f->fallback && d->mode != FIELD_STORED && !kept)
 		set_fallback(f, p, at, d);
 	else if (f->flags & FIELD_REQUIRED && !ours && !kept)

@@ -203,6 +203,31 @@ static size_t count_changes(const struct apply *a)
 	return a->n - count(a, APPLY_NOTHING);
 }
 
+/* "2 to create, 1 to change" */
+static void add_counts(const struct apply *a, struct buf *out)
+{
+	static const struct {
+		enum apply_action action;
+		const char *what;
+	} rows[] = {
+		{APPLY_CREATE, "to create"},
+		{APPLY_UPDATE, "to change"},
+		{APPLY_DELETE, "to delete"},
+		{APPLY_NOTHING, "as wanted"},
+	};
+	const char *before = " ";
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		size_t n = count(a, rows[i].action);
+
+		if (!n)
+			continue;
+		buf_addf(out, "%s%zu %s", before, n, rows[i].what);
+		before = ", ";
+	}
+	buf_addc(out, '\n');
+}
+
 void apply_show(struct apply *a)
 {
 	struct buf b = BUF_INIT((size_t)64 << 20);
@@ -215,11 +240,7 @@ void apply_show(struct apply *a)
 		return;
 	}
 	table_add_toned(&b, &a->cli->style, TONE_HEAD, "Plan:");
-	buf_addf(&b,
-		 " %zu to create, %zu to change, %zu to delete, %zu as "
-		 "they are\n",
-		 count(a, APPLY_CREATE), count(a, APPLY_UPDATE),
-		 count(a, APPLY_DELETE), count(a, APPLY_NOTHING));
+	add_counts(a, &b);
 	for (size_t i = 0; i < a->n; i++)
 		if (a->items[i].action != APPLY_NOTHING)
 			show_item(a, &a->items[i], &b);
@@ -333,6 +354,8 @@ static int settle(struct apply *a, const struct apply_item *item,
 	    (item->action != APPLY_DELETE &&
 	     (!waits || progress_judge(&goal, doc) == PROGRESS_REACHED)))
 		return 0;
+	cli_say(a->cli, "Waiting for %s %s", item->kind->name,
+		text_safe(&a->cli->arena, item->name));
 	return progress_wait(a->cli, &goal, &now, p);
 }
 

@@ -305,8 +305,10 @@ static void add_candidate(struct story *s, struct table *t,
 		    time_at(n, "until") < clock_wall(c->clock))
 			continue;
 		why = or_dash(node_text(n, "message"));
-		until = arena_printf(&c->arena, "until %s",
-				     age_of(c, n, "until"));
+		until = age_of(c, n, "until");
+		until = arena_printf(
+			&c->arena, "for another %s",
+			until + (strncmp(until, "in ", 3) ? 0 : 3));
 		tone = TONE_BAD;
 	}
 	table_cell(t, "", TONE_PLAIN);

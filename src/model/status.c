@@ -32,8 +32,8 @@ const struct field reason_fields[] = {
 	{"waitsFor", FIELD_ENUM, 0, AT(waits_for),
 	 "What has to happen before it is tried again.", .names = waits_names},
 	{"retryAt", FIELD_TIME, 0, AT(retry_at), "When it is tried again."},
-	{"failures", FIELD_INT, 0, AT(failures), "How often, in a row.",
-	 .fallback = "0"},
+	{"failures", FIELD_INT, FIELD_SPARSE, AT(failures),
+	 "How often, in a row."},
 	{0},
 };
 

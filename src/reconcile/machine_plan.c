@@ -85,13 +85,22 @@ bool plan_parked(const struct machine_view *v)
 	       v->region_touched < s->meta.updated_at;
 }
 
+/* It waits for room, and its owner may have said since what would do, too. */
+static bool may_be_had_now(const struct machine_view *v)
+{
+	const struct reason *r = &v->s->status.reason;
+
+	return r->code && strcmp(r->code, err_name(ERR_CAPACITY)) == 0 &&
+	       v->i->meta.revision > v->s->meta.revision;
+}
+
 bool plan_hold(const struct machine_view *v, struct machine_step *ret)
 {
 	const struct reason *r = &v->s->status.reason;
 
 	if (plan_parked(v))
 		plan_rest(ret, 0);
-	else if (r->retry_at > v->now)
+	else if (r->retry_at > v->now && !may_be_had_now(v))
 		plan_rest(ret, r->retry_at);
 	else
 		return false;

@@ -85,6 +85,9 @@ def breakages(a, b):
     yield ("an allocation of another object than its id says",
            lambda x: x.change("allocation", a.ids["allocations"], put(
                objectId=absent)), ["its id is not its object's"])
+    yield ("a network that is not counted",
+           lambda x: x.append(f"-allocation@1 {a.ids['counted']}\n"),
+           [f"network {a.ids['networks']}: is not counted"])
     yield ("a reference to nothing",
            lambda x: x.change("token", a.ids["tokens"], put(userId=absent)),
            [f"token {a.ids['tokens']}", absent, "not there"])
@@ -137,10 +140,23 @@ def found(server, a, b):
            "a row whose checksum is wrong is not even read", lines)
 
 
+def add_network(admin, tenant):
+    """In a region that is left alone, so that nothing moves."""
+    region = made(admin.post("/v1/regions", {"name": "still", "spec": {
+        "provider": "sim", "paused": True}}))["id"]
+    id = tenant.make("networks", {
+        "name": "x-network", "projectId": tenant.project, "regionId": region,
+        "spec": {"prefix": "10.0.0.0/24"}})
+    tenant.ids["counted"] = next(
+        item["id"] for item in admin.get("/v1/allocations").json["items"]
+        if item["objectId"] == id)
+
+
 def main():
     server = Server().start()
     admin = Client(server)
     a, b = Tenant(admin, "aaa"), Tenant(admin, "bbb")
+    add_network(admin, a)
     status, lines = fsck(server.data)
     tap.ok(status == 0 and len(lines) == 1 and
            lines[0].endswith(" objects, 0 differences"),

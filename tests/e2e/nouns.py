@@ -324,6 +324,34 @@ def volumes(w):
     gone(w, path, call)
 
 
+def asked_again(w):
+    """A verb that is sent again with its key is answered as the first time."""
+    call, key = w.a.call(), {"Idempotency-Key": "once"}
+    volume = made(call.post("/v1/volumes", {
+        "name": "again", "projectId": w.a.project, "regionId": w.region,
+        "spec": {"sizeGiB": 1}}))
+    path = f"/v1/volumes/{volume['id']}"
+    w.ready(path)
+    first, second = (call.post(path + "/snapshot", {"name": "again"}, key)
+                     for _ in range(2))
+    tap.eq((first.status, second.status, second["Idempotency-Replayed"]),
+           (201, 201, "true"), "a snapshot is made once by its key")
+    tap.eq(first["Location"], f"/v1/images/{first.json['id']}",
+           "it says where the image is")
+    tap.eq((second.json["id"], len(call.get("/v1/images?name=again").json[
+        "items"])), (first.json["id"], 1), "and there is one image")
+    refused("another body under the key", call.post(
+        path + "/snapshot", {"name": "other"}, key), 409)
+    image = f"/v1/images/{first.json['id']}"
+    tap.ok(w.ready(image), "it comes to be ready", w.admin.get(image))
+    tap.eq(call.get(f"/v1/images?volumeId={volume['id']}").json["items"][0][
+        "id"], first.json["id"], "and is found by its volume")
+    key = {"Idempotency-Key": "sync"}
+    region = f"/v1/regions/{w.region}/sync"
+    tap.eq([w.admin.post(region, None, key).status for _ in range(2)],
+           [202, 202], "so it is with the sync of a region")
+
+
 def images(w):
     call = w.a.call()
 
@@ -503,7 +531,8 @@ def main():
     made(w.admin.post("/v1/quotas", {"organizationId": w.a.id,
                                      "limits": quota}))
     for section in (regions, drivers, visibility, narrowed, network_rules,
-                    owners, group_rules, authorities, volumes, images,
+                    owners, group_rules, authorities, volumes,
+                    asked_again, images,
                     counted, deletion, in_use, servers, plans, whole):
         tap.section(section, w)
 

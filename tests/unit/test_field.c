@@ -322,6 +322,30 @@ static void shows_fields_as_text(void)
 	CHECK_STR(text_of(s, "words"), "");
 }
 
+struct tally {
+	int64_t n;
+};
+
+static const struct field tally_fields[] = {
+	{"n", FIELD_INT, FIELD_SPARSE, offsetof(struct tally, n), "How many."},
+	{0},
+};
+
+static void sparse_numbers_are_absent_when_0(void)
+{
+	struct tally t = {7}, none = {0};
+	struct buf b = BUF_INIT(100);
+	struct err err;
+
+	violations_init(&bad, &arena);
+	field_decode(tally_fields, json_parse("{}", 2, &arena, &err),
+		     FIELD_STORED, &t, &bad);
+	CHECK(t.n == 0 && bad.n == 0);
+	field_encode(tally_fields, &none, FIELD_FULL, &b);
+	CHECK(strcmp(buf_str(&b), "{}") == 0);
+	buf_release(&b);
+}
+
 int main(void)
 {
 	arena_init(&arena, (size_t)16 << 20);
@@ -340,6 +364,7 @@ int main(void)
 	RUN(secrets_are_not_shown);
 	RUN(finds_fields_by_path);
 	RUN(shows_fields_as_text);
+	RUN(sparse_numbers_are_absent_when_0);
 	arena_release(&arena);
 	return test_done();
 }

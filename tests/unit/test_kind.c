@@ -274,6 +274,9 @@ static void check_flags(const struct row *r)
 	     "is a secret that is shown");
 	rule(!(f->flags & FIELD_STATE) || f->type == FIELD_ENUM, r,
 	     "is a state but no enum");
+	rule(!(f->flags & FIELD_SPARSE) ||
+		     (f->type == FIELD_INT && !f->fallback),
+	     r, "is 0 when it is absent but no plain number");
 	rule(!(f->flags & FIELD_ALWAYS) || f->type == FIELD_TAGS ||
 		     f->type == FIELD_LIST || f->type == FIELD_OBJECT,
 	     r, "is always written but has no empty value");
