@@ -204,11 +204,12 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 		.old = old,
 		.new = new,
 		.change = plan};
-	const struct flavor *f;
 
 	if (!same(old->spec.flavor_id, new->spec.flavor_id) ||
 	    old->spec.market != new->spec.market) {
-		f = tx_get(tx, &flavor_kind, new->spec.flavor_id);
+		const struct flavor *f =
+			tx_get(tx, &flavor_kind, new->spec.flavor_id);
+
 		if (f)
 			new->status.price = *usage_price(f, new->spec.market);
 	}
