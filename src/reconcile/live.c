@@ -39,8 +39,10 @@ static void live_free(struct live *l)
 
 void live_release(struct engine *e)
 {
-	while (!list_empty(&e->live))
-		live_free(CONTAINER_OF(e->live.next, struct live, link));
+	struct list *l;
+
+	while ((l = list_pop(&e->live)))
+		live_free(CONTAINER_OF(l, struct live, link));
 }
 
 static int run_console(struct provider *p, struct live *l, struct err *err)
