@@ -1,4 +1,5 @@
 /* instance_live - the console: what only the provider can tell. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,7 @@ static void give_up(struct asking *a, enum err_code code, const char *why)
 	struct call *c = a->call;
 	struct err err;
 
+	assert(c);
 	list_remove(&a->link);
 	list_add(&c->api->unheard, &a->link);
 	a->call = NULL;
@@ -121,11 +123,12 @@ void live_end_all(struct api *api)
 
 void live_forget_all(struct api *api)
 {
-	struct list *l;
+	struct list *next;
 
-	while ((l = list_pop(&api->unheard))) {
+	for (struct list *l = api->unheard.next; l != &api->unheard; l = next) {
 		struct asking *a = CONTAINER_OF(l, struct asking, link);
 
+		next = l->next;
 		buf_release(&a->question.text);
 		free(a);
 	}
@@ -186,6 +189,7 @@ void handle_console_output(struct call *c)
 		call_fail(c, &err);
 		return;
 	}
+	assert(r.object);
 	if (!store_get(s, 0, &region_kind,
 		       ((const struct instance *)r.object)->region_id, &region))
 		region.object = NULL;

@@ -1,5 +1,6 @@
 #include "api/instance_plan.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/field_ops.h"
@@ -105,6 +106,7 @@ static void add_quota(struct call *c, struct tx *tx,
 	const char *words[2 * USAGE_MOST];
 	char id[37];
 
+	assert(i);
 	quota_allocation_id(i->organization_id, i->meta.id, id);
 	a = tx_get(tx, &allocation_kind, id);
 	if (a)

@@ -20,9 +20,9 @@ struct instance_plan {
 	struct items amounts;             /* that NEW uses */
 };
 
-/* The plan, as JSON in the call's arena. */
+/* The plan IN, as JSON in the call's arena. */
 const char *instance_plan_write(struct call *c, struct tx *tx,
-				const struct instance_plan *p);
+				const struct instance_plan *in);
 
 /* What the query allows: enum change_need. */
 int instance_allowed(struct call *c, int *ret, struct err *err) MUST_CHECK;

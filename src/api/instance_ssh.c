@@ -1,6 +1,7 @@
 /* instance_ssh - what lets people log in: certificates that are signed for
  * them, and the key that was made with the instance.  Who got one is told in the
  * events and the audit trail. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -93,7 +94,10 @@ static int find_authority(struct tx *tx, const struct instance *i,
 static int choose_seconds(const struct certificate *asked,
 			  const struct sshca *ca, int64_t *ret, struct err *err)
 {
-	int64_t most = ca->spec.max_seconds;
+	int64_t most;
+
+	assert(ca);
+	most = ca->spec.max_seconds;
 
 	*ret = asked->seconds;
 	if (*ret == FIELD_NONE)

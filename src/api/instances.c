@@ -128,6 +128,15 @@ int instance_written(struct call *c, struct tx *tx, const void *object,
 	return 0;
 }
 
+/* A change that is under way makes it something else than it is. */
+static bool becomes_another(const struct instance *i,
+			    const struct change_plan *plan)
+{
+	int action = plan->action ? plan->action : i->status.change.action;
+
+	return action == CHANGE_RESIZE || action == CHANGE_REPLACE;
+}
+
 /* What it will use.  One that keeps its machine uses what that is. */
 static void new_amounts(struct call *c, struct tx *tx,
 			const struct instance *new,
@@ -137,7 +146,7 @@ static void new_amounts(struct call *c, struct tx *tx,
 	struct alternative what;
 	size_t n = 0;
 
-	if (!plan->action && new->status.flavor_id) {
+	if (!becomes_another(new, plan) && new->status.flavor_id) {
 		struct instance *got = arena_alloc(c->x->arena, sizeof(*got));
 
 		*got = *new;
@@ -195,11 +204,12 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 		.old = old,
 		.new = new,
 		.change = plan};
-	const struct flavor *f;
 
 	if (!same(old->spec.flavor_id, new->spec.flavor_id) ||
 	    old->spec.market != new->spec.market) {
-		f = tx_get(tx, &flavor_kind, new->spec.flavor_id);
+		const struct flavor *f =
+			tx_get(tx, &flavor_kind, new->spec.flavor_id);
+
 		if (f)
 			new->status.price = *usage_price(f, new->spec.market);
 	}

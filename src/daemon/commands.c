@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "daemon/config.h"
 #include "daemon/fsck.h"
+#include "daemon/providers.h"
 #include "daemon/serve.h"
 #include "daemon/simcloud.h"
 #include "store/sqlite.h"
@@ -200,6 +201,10 @@ const struct command daemon_commands[] = {
 	 .examples = fsck_examples,
 	 .options = fsck_options,
 	 .run = run_fsck},
+	{.name = "provider",
+	 .summary = "See the providers there are, and check them",
+	 .help = "A provider is a kind of cloud that a region can be on.",
+	 .children = provider_commands},
 	{.name = "simcloud",
 	 .summary = "Run a simulated cloud",
 	 .usage = "[--listen ADDR:PORT] [--options FILE|JSON] [--data FILE]",

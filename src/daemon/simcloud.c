@@ -1,19 +1,16 @@
 #include "daemon/simcloud.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
-#include "base/yaml.h"
+#include "daemon/given.h"
 #include "http/server.h"
 #include "loop/loop.h"
 #include "provider/sim_cloud.h"
 #include "provider/sim_http.h"
 
-#define OPTIONS_MOST ((size_t)1 << 20)
-#define BODY_MOST    ((size_t)2 << 20)
+#define BODY_MOST ((size_t)2 << 20)
 
 enum { CONNECTIONS_MOST = 1024, STOP_MS = 1000 };
 
@@ -42,41 +39,17 @@ struct simcloud {
 	struct signals *signals[2];
 };
 
-static int read_options_file(const char *path, struct buf *out, struct err *err)
-{
-	FILE *f = fopen(path, "re");
-	char piece[4096];
-	size_t n;
-
-	if (!f)
-		return err_set(err, ERR_INVALID, "%s: %s", path,
-			       strerror(errno));
-	while ((n = fread(piece, 1, sizeof(piece), f)) > 0)
-		buf_add(out, piece, n);
-	fclose(f);
-	if (!buf_ok(out))
-		return err_set(err, ERR_TOO_LARGE, "%s is too large", path);
-	return 0;
-}
-
-/* JSON is what begins with a brace; another word is a file's name. */
 static int read_options(const char *given, struct arena *a,
 			struct sim_options *ret, struct err *err)
 {
-	struct buf text = BUF_INIT(OPTIONS_MOST);
 	const struct node *n = NULL;
-	int r = 0;
 
-	if (given && given[0] == '{')
-		buf_adds(&text, given);
-	else if (given)
-		r = read_options_file(given, &text, err);
-	if (r == 0 && given) {
-		n = yaml_parse(buf_str(&text), text.len, a, err);
-		r = n ? 0 : -1;
+	if (given) {
+		n = given_document(given, a, err);
+		if (!n)
+			return -1;
 	}
-	buf_release(&text);
-	return r < 0 ? -1 : sim_options_read(n, a, ret, err);
+	return sim_options_read(n, a, ret, err);
 }
 
 static void on_stopped(void *ctx)

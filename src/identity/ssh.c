@@ -145,9 +145,21 @@ static int refuse_type(const char *line, size_t len, const char *pointer,
 		      "or one on a security key");
 }
 
-static int read_blob(const char *text, size_t len, int row, const char *pointer,
+static const char *skip(const char *s)
+{
+	return s + strspn(s, " \t");
+}
+
+static size_t word_len(const char *s)
+{
+	return strcspn(s, " \t");
+}
+
+/* TEXT, a word, is the key of type ROW. */
+static int read_blob(const char *text, int row, const char *pointer,
 		     struct arena *a, struct ssh_public *k, struct err *err)
 {
+	size_t len = word_len(text);
 	unsigned char *blob = arena_alloc(a, BASE64_BYTES(len) + 1);
 	long n = base64_decode(text, len, blob);
 	struct wire w = {blob, n < 0 ? 0 : (size_t)n};
@@ -167,16 +179,6 @@ static int read_blob(const char *text, size_t len, int row, const char *pointer,
 	k->blob = blob;
 	k->len = (size_t)n;
 	return 0;
-}
-
-static const char *skip(const char *s)
-{
-	return s + strspn(s, " \t");
-}
-
-static size_t word_len(const char *s)
-{
-	return strcspn(s, " \t");
 }
 
 int ssh_public_parse(const char *line, const char *pointer, struct arena *a,
@@ -201,7 +203,7 @@ int ssh_public_parse(const char *line, const char *pointer, struct arena *a,
 	text = skip(line + len);
 	len = word_len(text);
 	comment = skip(text + len);
-	if (read_blob(text, len, row, pointer, a, &k, err) < 0)
+	if (read_blob(text, row, pointer, a, &k, err) < 0)
 		return -1;
 	if (*comment && !format_text.check(comment, strlen(comment)))
 		return err_at(err, ERR_INVALID, pointer,

@@ -168,9 +168,11 @@ static bool read_seed(const char *text, struct arena *a,
 		return false;
 	w.at += sizeof(FILE_MAGIC);
 	w.left -= sizeof(FILE_MAGIC);
-	if (!wire_is(&w, "none") || !wire_is(&w, "none") || !wire_is(&w, "") ||
-	    !wire_u32(&w, &n) || n != 1 || !wire_string(&w, &public) ||
-	    !wire_string(&w, &secret) || w.left)
+	for (int i = 0; i < 2; i++) /* no cipher, no way to make its key */
+		if (!wire_is(&w, "none"))
+			return false;
+	if (!wire_is(&w, "") || !wire_u32(&w, &n) || n != 1 ||
+	    !wire_string(&w, &public) || !wire_string(&w, &secret) || w.left)
 		return false;
 	if (!wire_u32(&secret, &check) || !wire_u32(&secret, &again) ||
 	    check != again || !wire_is(&secret, TYPE) ||

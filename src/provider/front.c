@@ -3,20 +3,30 @@
 #include "provider/call.h"
 #include "provider/driver.h"
 
-static const char *const names[CAPABILITIES] = {
-	[CAN_STOP] = "stop",         [CAN_REBOOT] = "reboot",
-	[CAN_RESIZE] = "resize",     [CAN_RESIZE_LIVE] = "resizeLive",
-	[CAN_REBUILD] = "rebuild",   [CAN_GROW_ROOT_DISK] = "growRootDisk",
-	[CAN_TAG] = "tag",           [CAN_ACCESS] = "access",
-	[CAN_CONSOLE] = "console",   [CAN_CONSOLE_OUTPUT] = "consoleOutput",
-	[CAN_IMPORT] = "import",     [CAN_SNAPSHOT] = "snapshot",
-	[CAN_NETWORKS] = "networks", [CAN_SECURITY_GROUPS] = "securityGroups",
-	[CAN_VOLUMES] = "volumes",   [CAN_SPOT] = "spot",
+const char *const capability_names[] = {
+	NULL,
+	[1 + CAN_STOP] = "stop",
+	[1 + CAN_REBOOT] = "reboot",
+	[1 + CAN_RESIZE] = "resize",
+	[1 + CAN_RESIZE_LIVE] = "resizeLive",
+	[1 + CAN_REBUILD] = "rebuild",
+	[1 + CAN_GROW_ROOT_DISK] = "growRootDisk",
+	[1 + CAN_TAG] = "tag",
+	[1 + CAN_ACCESS] = "access",
+	[1 + CAN_CONSOLE] = "console",
+	[1 + CAN_CONSOLE_OUTPUT] = "consoleOutput",
+	[1 + CAN_IMPORT] = "import",
+	[1 + CAN_SNAPSHOT] = "snapshot",
+	[1 + CAN_NETWORKS] = "networks",
+	[1 + CAN_SECURITY_GROUPS] = "securityGroups",
+	[1 + CAN_VOLUMES] = "volumes",
+	[1 + CAN_SPOT] = "spot",
+	[1 + CAPABILITIES] = NULL,
 };
 
 const char *capability_name(enum capability c)
 {
-	return names[c];
+	return capability_names[1 + c];
 }
 
 static bool has_slots(const struct provider *p, enum capability c)

@@ -34,6 +34,7 @@ enum capability {
 };
 
 const char *capability_name(enum capability c);
+extern const char *const capability_names[]; /* one later, for field tables */
 bool provider_can(const struct provider *p, enum capability c);
 
 /* Options and credentials are checked against the driver's tables first:

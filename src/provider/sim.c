@@ -1,32 +1,18 @@
 #include "provider/sim.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "provider/front.h"
 #include "provider/sim_driver.h"
 
-static int read_lacks(const struct items *names, unsigned *ret, struct err *err)
+static unsigned lacks_of(const struct sim_options *o)
 {
-	const char *const *list = names->at;
+	const int *list = o->lacks.at;
+	unsigned bits = 0;
 
-	*ret = 0;
-	for (size_t i = 0; i < names->n; i++) {
-		int found = CAPABILITIES;
-
-		for (int c = 0; c < CAPABILITIES; c++)
-			if (strcmp(list[i],
-				   capability_name((enum capability)c)) == 0)
-				found = c;
-		if (found == CAPABILITIES)
-			return err_set(err, ERR_INVALID,
-				       "options/lacks/%zu: there is no "
-				       "capability \"%s\"",
-				       i, list[i]);
-		*ret |= 1U << found;
-	}
-	return 0;
+	for (size_t i = 0; i < o->lacks.n; i++)
+		bits |= 1U << (list[i] - 1);
+	return bits;
 }
 
 static struct provider_facts facts_of(const struct sim_options *o)
@@ -54,24 +40,18 @@ static int sim_open(const struct provider_conf *conf, const void *options,
 		    struct err *err)
 {
 	const struct sim_options *o = options, *behaves;
-	unsigned here, there;
 	struct sim_link *link;
 	struct sim *s;
 
 	(void)credentials;
-	if (read_lacks(&o->lacks, &here, err) < 0 ||
-	    sim_link_open(conf, o, &link, err) < 0)
+	if (sim_link_open(conf, o, &link, err) < 0)
 		return -1;
 	behaves = sim_link_options(link);
-	if (read_lacks(&behaves->lacks, &there, err) < 0) {
-		sim_link_close(link);
-		return -1;
-	}
 	s = xcalloc(1, sizeof(*s));
 	s->base = (struct provider){
 		.driver = &sim_driver,
 		.facts = facts_of(behaves),
-		.lacks = here | there,
+		.lacks = lacks_of(o) | lacks_of(behaves),
 		.installation = conf->installation,
 		.faults = o->faults,
 		.seed = o->seed,

@@ -32,7 +32,7 @@ struct sim_options {
 	struct items zones;    /* of const char * */
 	struct items capacity; /* of struct sim_capacity */
 	struct items hidden;   /* of const char *: flavors and images */
-	struct items lacks;    /* of const char *: capabilities */
+	struct items lacks;    /* of int: 1 + enum capability */
 	int64_t account_quota, calls_per_second, burst, page_size;
 
 	int64_t failure_rate, hang_rate, hang_ms, lost_answer_rate;

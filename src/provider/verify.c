@@ -415,6 +415,8 @@ static void run_check(struct verify *v, const struct verify_check *c)
 		verify_skip(v, "the provider cannot");
 	else if (!c->no_machine && !v->id)
 		verify_skip(v, "there is no machine");
+	else if (!c->no_machine && c->needs != CAPABILITIES && !v->runs)
+		verify_skip(v, "the machine does not run");
 	else
 		c->run(v);
 	for (size_t i = 0; i < v->n_extra; i++)

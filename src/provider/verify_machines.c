@@ -44,6 +44,7 @@ static void it_comes_to_run(struct verify *v)
 
 	if (!verify_wait(v, v->id, INSTANCE_RUNNING, &m))
 		return;
+	v->runs = true;
 	verify_that(v, !v->network || m.private_ip,
 		    "it has no address in its network");
 }

@@ -23,6 +23,7 @@ struct verify {
 	/* What is launched, and the machine that most checks are about. */
 	struct machine_spec spec;
 	const char *id;
+	bool runs;           /* it was seen to */
 	const char *resized; /* another flavor, or NULL */
 	int architecture;
 	const char *network, *our_network; /* NULL: there are none */

@@ -3,6 +3,7 @@ which outlives the server, and a tenant with a network in a region of it."""
 
 import json
 import os
+import re
 import subprocess
 import time
 import urllib.request
@@ -15,13 +16,18 @@ from tenant import made
 TRANSIENT = ("pending", "stopping", "terminating", "unknown")
 
 
+# The cloud's own words for what a machine does, and ours.
+WORDS = {"active": "running", "rebooting": "running", "halted": "stopped",
+         "building": "pending", "booting": "pending", "error": "failed"}
+
+
 class Cloud:
     """`muster simcloud`: what there really is, whatever the server believes."""
 
-    def __init__(self, *flags):
+    def __init__(self, **options):
         self.data = os.path.join(folder(), "cloud")
         self.log_path = self.data + ".log"
-        self.flags = flags
+        self.options = options
         self.process = None
         self.port = 0
 
@@ -30,7 +36,8 @@ class Cloud:
             begin = log.tell()
             self.process = subprocess.Popen(
                 [binary(), "simcloud", "--data", self.data, "--listen",
-                 f"127.0.0.1:{self.port}", *self.flags],
+                 f"127.0.0.1:{self.port}", "--options",
+                 json.dumps(self.options)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         _processes.append(self.process)
         found = wait_for(lambda: self._listening(begin) or
@@ -41,10 +48,10 @@ class Cloud:
         return self
 
     def _listening(self, begin):
-        import re
         with open(self.log_path, "rb") as log:
             log.seek(begin)
-            found = re.search(rb"http://127\.0\.0\.1:(\d+)", log.read())
+            found = re.search(rb"listening on http://127\.0\.0\.1:(\d+)",
+                              log.read())
         return found and found.group(1)
 
     def log(self):
@@ -55,26 +62,30 @@ class Cloud:
     def url(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def truth(self):
-        with urllib.request.urlopen(self.url + "/truth",
-                                    timeout=PATIENCE) as answer:
+    def ask(self, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, headers={
+            "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return json.load(answer)
 
+    def set(self, **options):
+        """Behave otherwise from now on."""
+        self.ask("/options", options)
+
+    def truth(self):
+        return self.ask("/truth")
+
     def machines(self):
-        """Those that are there, by their id; terminated ones are not."""
+        """Those that are there, by their id; what is gone is not."""
         return {m["id"]: m for m in self.truth()["machines"]
-                if m["state"] != "terminated"}
+                if m["state"] != "deleted"}
 
     def of(self, instance):
         """The machines that carry the tag of INSTANCE's server."""
         server = instance["status"]["serverId"]
         return [m for m in self.machines().values()
                 if m.get("tags", {}).get("muster/server") == server]
-
-    def calls(self, name=None):
-        """How often it was called so far, or by one name."""
-        calls = self.truth()["calls"]
-        return calls.get(name, 0) if name else sum(calls.values())
 
     def stop(self):
         self.process.terminate()
@@ -85,24 +96,24 @@ class Cloud:
 class World:
     """A server, a cloud, and a project with a network in it."""
 
-    def __init__(self, options=None, config=None, spec=None):
-        self.cloud = Cloud().start()
+    def __init__(self, cloud=None, config=None, spec=None):
+        self.cloud = Cloud(**(cloud or {})).start()
         self.server = Server(config).start()
         self.api = Client(self.server)
-        self.options = dict(options or {})
         self.region = self.make("regions", {"name": "sim", "spec": {
-            "provider": "sim", "options": self.all_options(),
+            "provider": "sim", "options": {"endpoint": self.cloud.url},
             **(spec or {})}})["id"]
         self.ready("regions", self.region)
         self.flavors = self.catalogue("flavors")
         self.images = self.catalogue("images")
         self.organization = self.make("organizations", {"name": "acme"})["id"]
+        self.make("quotas", {"organizationId": self.organization, "limits": [
+            {"kind": kind["name"], "limit": 1 << 30}
+            for kind in self.all("quotakinds")]})
         self.project = self.make("projects", {
             "name": "web", "organizationId": self.organization})["id"]
+        self.networks = 0
         self.network = self.new_network("lan")
-
-    def all_options(self):
-        return {"endpoint": self.cloud.url, **self.options}
 
     def catalogue(self, noun):
         items = self.api.get(f"/v1/{noun}?regionId={self.region}"
@@ -112,20 +123,22 @@ class World:
     def make(self, noun, body):
         return made(self.api.post(f"/v1/{noun}", body))
 
-    def new_network(self, name, prefix="10.0.0.0/16", project=None):
+    def new_network(self, name, project=None):
+        self.networks += 1
         id = self.make("networks", {
             "name": name, "projectId": project or self.project,
-            "regionId": self.region, "spec": {"prefix": prefix}})["id"]
+            "regionId": self.region, "spec": {
+                "prefix": f"10.{self.networks}.0.0/16"}})["id"]
         self.ready("networks", id)
         return id
 
-    def set_options(self, **options):
-        """What the cloud does from now on; returns when it is in force."""
-        self.options.update(options)
-        reply = self.api.patch(f"/v1/regions/{self.region}", {
-            "spec": {"options": self.all_options()}})
+    def faults(self, *faults):
+        """What goes wrong on the way to the cloud; returns when that is in
+        force."""
+        reply = self.api.patch(f"/v1/regions/{self.region}", {"spec": {
+            "options": {"endpoint": self.cloud.url, "faults": faults}}})
         if reply.status != 200:
-            raise AssertionError(f"options: {reply!r}")
+            raise AssertionError(f"faults: {reply!r}")
         generation = reply.json["generation"]
         if not wait_for(lambda: self.get("regions", self.region)["status"].get(
                 "observedGeneration") == generation):

@@ -37,30 +37,30 @@ def fail(call, code="unavailable", times=None):
 # 1: no lost machine, no second machine.
 
 def lost_answers(w):
-    w.set_options(faults=[lose("launch", 2)])
+    w.faults(lose("launch", 2))
     one = w.instance("lost-1")
     rule(1, "an answer lost at launch makes no second machine",
          len(w.cloud.of(one)) == 1, w.cloud.of(one), w.reasons(one))
-    w.set_options(faults=[fail("launch", "timeout", 2)])
+    w.faults(fail("launch", "timeout", 2))
     one = w.instance("lost-2")
     rule(1, "a launch that timed out is asked for again, once",
          len(w.cloud.of(one)) == 1, w.cloud.of(one))
-    w.set_options(faults=[{"call": "launch", "action": "duplicate",
-                           "times": 1}])
+    w.faults({"call": "launch", "action": "duplicate",
+                           "times": 1})
     one = w.instance("lost-3")
     rule(1, "a launch that is made twice is one machine",
          len(w.cloud.of(one)) == 1, w.cloud.of(one))
-    w.set_options(faults=[])
+    w.faults()
 
 
 def crash_at_launch(w):
-    w.set_options(faults=[{"call": "launch", "action": "delay", "ms": 400}])
+    w.faults({"call": "launch", "action": "delay", "ms": 400})
     several = [made(w.ask(f"crash-{n}")) for n in range(8)]
     time.sleep(0.2)
     w.server.kill9()
     w.server.start()
     w.api.close()
-    w.set_options(faults=[])
+    w.faults()
     several = [w.until(one, "running") for one in several]
     rule(1, "a crash while launches are under way loses and doubles none",
          [len(w.cloud.of(one)) for one in several] == [1] * 8,
@@ -71,14 +71,14 @@ def crash_at_launch(w):
 
 def crash_at_delete(w):
     several = [w.instance(f"leave-{n}") for n in range(4)]
-    w.set_options(faults=[{"call": "terminate", "action": "delay",
-                           "ms": 300}])
+    w.faults({"call": "terminate", "action": "delay",
+                           "ms": 300})
     for one in several:
         w.api.delete(w.path(one))
     w.server.kill9()
     w.server.start()
     w.api.close()
-    w.set_options(faults=[])
+    w.faults()
     gone = [w.gone(one) for one in several]
     rule(12, "a deletion that was acknowledged before kill -9 is finished",
          all(gone) and not any(w.cloud.of(one) for one in several), gone)
@@ -132,18 +132,28 @@ def quota(w):
          w.usage(id=project)["instances"] == 2 and
          len(w.all("instances", f"&networkId={network}")) == 2, refused)
     w.until(one, "running")
-    w.set_options(faults=[fail("terminate")])
+    w.faults(fail("terminate"))
     w.api.delete(w.path(one))
     w.until(one, lambda i: i["status"].get("reason"))
     held = w.usage(id=project)["instances"]
     rule(3, "quota is released only after the provider confirmed",
          held == 2 and len(w.cloud.of(one)) == 1, held)
-    w.set_options(faults=[])
+    w.faults()
     w.gone(one)
     rule(3, "and then it is", w.usage(id=project)["instances"] == 1 and
          not w.cloud.of(one), w.usage(id=project))
+    two = w.instance("q-4", network=network)
+    w.faults({"call": "resize", "action": "delay", "ms": 500})
+    w.api.patch(w.path(two) + "?allow=restart", {"spec": {
+        "flavorId": w.flavors["medium"]}})
+    w.api.post(w.path(two) + "/stop", None)
+    w.until(two, "stopped")
+    used = w.usage(id=project)
+    rule(3, "a stop while a resize is under way leaves the charge as it is",
+         used["vcpus"] == 3, used)
+    w.faults()
     reply = w.api.post("/v1/quotas", {
-        "organizationId": w.organization,
+        "organizationId": w.organization, "projectId": w.project,
         "limits": [{"kind": "unheard-of", "limit": 1}]})
     rule(3, "an unknown quota kind is refused", reply.status == 422, reply)
 
@@ -209,15 +219,15 @@ def restarts(w):
 
 def deletion(w):
     one = w.instance("delete-1")
-    w.set_options(faults=[fail("terminate", times=2), lose("terminate"),
-                          fail("describe", "timeout", 2)])
+    w.faults(fail("terminate", times=2), lose("terminate"),
+                          fail("describe", "timeout", 2))
     first = w.api.delete(w.path(one))
     second = w.api.delete(w.path(one))
     rule(5, "a deletion is accepted, and again",
          first.status == second.status == 202, first, second)
     rule(5, "delete ends although the provider fails", w.gone(one, 90) and
          not w.cloud.of(one), w.read(one))
-    w.set_options(faults=[])
+    w.faults()
     rule(5, "delete of something absent is 404, and nothing happens",
          w.api.delete(w.path(one)).status == 404)
     kept = w.instance("delete-2", deleteProtection=True)
@@ -232,13 +242,13 @@ def deletion(w):
 
 
 def delete_before_launch(w):
-    w.set_options(faults=[lose("launch"), fail("launch", "timeout", 3)])
+    w.faults(lose("launch"), fail("launch", "timeout", 3))
     one = made(w.ask("delete-3"))
     time.sleep(0.2)
     w.api.delete(w.path(one))
     rule(5, "one whose launch was never answered leaves nothing behind",
          w.gone(one, 90) and not w.cloud.of(one), w.read(one))
-    w.set_options(faults=[])
+    w.faults()
 
 
 # 6: references hold.
@@ -342,31 +352,38 @@ def permissions(w):
 # 10: errors are data.
 
 def errors(w):
-    w.set_options(faults=[fail("launch", "capacity")])
-    one = w.instance("error-1", None)
+    w.faults(fail("launch", "capacity"))
+    one = w.instance("error-1", None, flavor="large")
     one = w.until(one, lambda i: i["status"].get("reason"))
     reason = one["status"]["reason"]
     rule(10, "a reason has code, message, scope, retry and what it waits for",
          reason["code"] == "capacity" and reason["message"] and
          reason["scope"] and reason["retry"] and
          reason["waitsFor"] == "time" and reason["retryAt"], reason)
-    w.set_options(faults=[])
+    w.faults()
     w.api.delete(w.path(one))
     w.gone(one)
-    w.set_options(faults=[fail("launch", "forbidden")])
+    w.faults(fail("launch", "forbidden"))
     one = w.instance("error-2", None)
     one = w.until(one, lambda i: i["status"].get("reason", {}).get(
-        "waitsFor") in ("operator", "specChange"))
+        "waitsFor") == "specChange")
     rule(10, "what cannot help itself is parked and says for whom",
          one["status"]["provisioning"] == "error" and
          "parked" in w.reasons(one), one["status"])
+    w.faults(fail("launch", "unauthenticated"))
+    two = w.instance("error-3", None)
     reader = Account(w.api, "reader-10", w.organization, [ROLE["reader"]],
                      [w.project]).call
     shown = reader.get(w.path(one)).body.decode()
     rule(10, "the provider's own words are the operators'",
          "providerMessage" not in shown and '"provider"' not in shown, shown)
-    w.set_options(faults=[])
+    two = w.until(two, lambda i: i["status"].get("reason", {}).get(
+        "waitsFor") == "operator")
+    w.faults()
     rule(10, "what waited for an operator is taken up when the region changes",
+         w.until(two, "running"))
+    w.api.patch(w.path(one), {"spec": {"flavorId": w.flavors["medium"]}})
+    rule(10, "what waited for another spec is taken up when there is one",
          w.until(one, "running"))
     wrong = w.api.post("/v1/instances", {"name": "-", "networkId": "x",
                                          "spec": {"power": "maybe"}}).json
@@ -428,7 +445,8 @@ def agreement(w):
     """After all of it: the cloud's list is the store's, and quota adds up."""
     busy = w.settled(60)
     tap.eq([i["name"] for i in busy], [], "nothing is left under way")
-    mine = {i["status"]["providerId"]: i["name"] for i in w.all("instances")}
+    mine = {i["status"].get("providerId"): i["name"]
+            for i in w.all("instances")}
     real = set(w.cloud.machines())
     rule(1, "after all of this the cloud's own list is the store's",
          set(mine) == real, set(mine) ^ real)
@@ -445,7 +463,7 @@ def main():
                     visibility, permissions, errors, secrets, durable,
                     agreement):
         tap.section(section, w)
-        w.set_options(faults=[])
+        w.faults()
     tap.end()
 
 

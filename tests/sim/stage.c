@@ -9,6 +9,7 @@
 #include "base/field_ops.h"
 #include "loop/pool.h"
 #include "model/deletion.h"
+#include "reconcile/cascade.h"
 #include "reconcile/engine.h"
 #include "reconcile/queue.h"
 #include "store/read.h"
@@ -70,6 +71,7 @@ void stage_boot(struct stage *s)
 	engine.store = s->store;
 	engine.installation = store_installation(s->store);
 	s->engine = engine_new(&engine);
+	s->cascade = cascade_new(s->store);
 }
 
 void stage_crash(struct stage *s)
@@ -77,6 +79,7 @@ void stage_crash(struct stage *s)
 	if (!s->engine)
 		return;
 	list_init(&s->jobs);
+	cascade_free(s->cascade);
 	engine_free(s->engine);
 	store_close(s->store);
 	s->engine = NULL;
@@ -125,6 +128,9 @@ static int put(struct tx *tx, void *ctx, struct err *err)
 	struct meta *new = w->object;
 	const struct meta *old = tx_get(tx, k, new ? new->id : w->id);
 
+	/* What has gone meanwhile stays so. */
+	if (!old && (!new || new->created_at))
+		return 0;
 	if (!new) {
 		new = arena_alloc(tx_arena(tx), k->size);
 		memcpy(new, old, k->size);
@@ -246,6 +252,7 @@ void stage_pass(struct stage *s, int64_t ms)
 
 		s->wall += (int64_t)(next - s->mono);
 		s->mono = next;
+		cascade_tick(s->cascade);
 		stage_run(s);
 	}
 }

@@ -14,6 +14,7 @@
 #include "store/memory.h"
 #include "store/store.h"
 
+struct cascade;
 struct engine;
 struct job;
 
@@ -26,7 +27,8 @@ struct stage {
 	struct backend *backend;
 	struct store *store;
 	struct engine *engine; /* NULL: there is none just now */
-	struct list jobs;      /* of struct job, by link */
+	struct cascade *cascade;
+	struct list jobs; /* of struct job, by link */
 	uint64_t wake;
 	size_t jobs_run;
 	char folder[40];

@@ -65,9 +65,9 @@ static void edit_description(struct instance *i)
 
 static void edit_tags(struct instance *i)
 {
-	static const struct field_tag tag = {"k", "v"};
+	static struct field_tag tag = {"k", "v"};
 
-	i->meta.tags = (struct items){(void *)(uintptr_t)&tag, 1};
+	i->meta.tags = (struct items){&tag, 1};
 }
 
 static void edit_flavor(struct instance *i)
@@ -97,9 +97,9 @@ static void edit_market(struct instance *i)
 
 static void edit_alternatives(struct instance *i)
 {
-	static const struct alternative other = {.zone = "b"};
+	static struct alternative other = {.zone = "b"};
 
-	i->spec.alternatives = (struct items){(void *)(uintptr_t)&other, 1};
+	i->spec.alternatives = (struct items){&other, 1};
 }
 
 static void edit_grow(struct instance *i)
@@ -124,9 +124,9 @@ static void edit_class(struct instance *i)
 
 static void edit_volumes(struct instance *i)
 {
-	static const struct instance_volume v = {.volume_id = "v"};
+	static struct instance_volume v = {.volume_id = "v"};
 
-	i->spec.volumes = (struct items){(void *)(uintptr_t)&v, 1};
+	i->spec.volumes = (struct items){&v, 1};
 }
 
 static const char *one[] = {"one"};

@@ -2,7 +2,7 @@
 
 #include "test.h"
 
-static const struct gpu h100[] = {{.count = 8}};
+static struct gpu h100[] = {{.count = 8}};
 
 static const struct flavor small = {.meta.id = "small",
 				    .vcpus = 2,
@@ -13,7 +13,7 @@ static const struct flavor large = {
 	.meta.id = "large",
 	.vcpus = 16,
 	.memory_mib = 2048,
-	.gpus = {(void *)(uintptr_t)h100, 1},
+	.gpus = {h100, 1},
 	.price = {"9.5", "USD", 1},
 };
 
@@ -48,11 +48,10 @@ static void one_of_one_flavor_counts_as_that(void)
 
 static void one_of_several_counts_as_the_most_of_each(void)
 {
-	static const struct alternative other = {.flavor_id = "large"};
-	struct instance i = {
-		.spec = {.flavor_id = "small",
-			 .market = MARKET_ON_DEMAND,
-			 .alternatives = {(void *)(uintptr_t)&other, 1}}};
+	static struct alternative other = {.flavor_id = "large"};
+	struct instance i = {.spec = {.flavor_id = "small",
+				      .market = MARKET_ON_DEMAND,
+				      .alternatives = {&other, 1}}};
 	const struct flavor *flavors[] = {&small, &large};
 	struct quota_amount out[USAGE_MOST];
 	size_t n = usage_of(&i, flavors, 2, out);
