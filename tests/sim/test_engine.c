@@ -179,9 +179,12 @@ static int count_in_cloud(struct stage *s, const char *word)
 static uint64_t calls(struct stage *s)
 {
 	struct engine_stats stats;
+	uint64_t n = 0;
 
 	engine_stats(s->engine, &stats);
-	return stats.calls;
+	for (size_t i = 0; i < ERR_CODE_COUNT; i++)
+		n += stats.calls[i];
+	return n;
 }
 
 static void a_region_opens_and_shows_what_it_offers(void)
@@ -843,12 +846,12 @@ static void what_is_at_rest_costs_nothing(void)
 	stage_run(&s);
 	engine_stats(s.engine, &before);
 	CHECK(before.works == 1 && before.steps <= 3);
-	CHECK(before.calls == 1); /* the opening */
+	CHECK(before.calls[ERR_NONE] == 1); /* the opening */
 	stage_pass(&s, 3000 * SECOND);
 	engine_stats(s.engine, &after);
 	CHECK(after.works == 1);
 	CHECK(after.steps - before.steps <= 3 * 11);
-	CHECK(after.calls - before.calls <= 11);
+	CHECK(after.calls[ERR_NONE] - before.calls[ERR_NONE] <= 11);
 	stage_release(&s);
 }
 
