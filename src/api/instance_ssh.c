@@ -115,7 +115,7 @@ static int check_principals(const struct instance *i,
 			    const struct items *principals, struct err *err)
 {
 	const char *const *list = principals->at;
-	char at[32];
+	char at[48];
 
 	for (size_t n = 0; n < principals->n; n++) {
 		if (strcmp(list[n], i->meta.id) == 0 ||

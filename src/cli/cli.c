@@ -18,14 +18,16 @@
 
 const char *const command_exits[] = {
 	[EXIT_OK] = "It was done.",
-	[EXIT_REFUSED] = "The server refused it.",
-	[EXIT_USAGE] = "The command line was wrong.",
+	[EXIT_REFUSED] = "The server refused it; or it failed, or waits for "
+			 "somebody, with --wait; or 'diff' found a "
+			 "difference.",
+	[EXIT_USAGE] = "The command line, or a manifest, was wrong.",
 	[EXIT_NOT_FOUND] = "There is no such thing, or none that you may see.",
 	[EXIT_DENIED] = "Not permitted, or not signed in.",
-	[EXIT_CONFLICT] = "In conflict with what is there, or it has changed "
-			  "meanwhile.",
+	[EXIT_CONFLICT] = "In conflict with what is there, changed meanwhile, "
+			  "or not allowed to restart or destroy.",
 	[EXIT_UNREACHABLE] = "The server could not be reached, or took too "
-			     "long.",
+			     "long; or --wait did.",
 	[EXIT_UNAVAILABLE] = "The server is busy or not ready: try again "
 			     "later.",
 	NULL,

@@ -174,6 +174,36 @@ static void bash_head(struct buf *out)
 	buf_adds(out, "\tesac\n\tcase $cmd in\n");
 }
 
+/* A verb that takes the name of what there is. */
+static bool takes_name(const struct command *k)
+{
+	return k->usage && strstr(k->usage, "NAME-OR-ID");
+}
+
+/* Those of every noun, each once: "get|update|…". */
+static void add_verbs_with_names(struct cli *c, struct buf *out)
+{
+	const char *words[128];
+	struct page p;
+	size_t i = 0, n = 0;
+
+	while (page_next(c, &i, &p)) {
+		const struct command *k = p.kind ? p.command->children : NULL;
+
+		for (; k && k->name; k++) {
+			bool known = !takes_name(k) || n == COUNT_OF(words);
+
+			for (size_t j = 0; j < n && !known; j++)
+				known = strcmp(words[j], k->name) == 0;
+			if (known)
+				continue;
+			words[n++] = k->name;
+			buf_addf(out, "%s|", k->name);
+		}
+	}
+	buf_adds(out, "use");
+}
+
 static void bash_words(struct cli *c, struct buf *out)
 {
 	buf_adds(out, "\telif [[ -z $cmd || $cmd == help || $cmd == man ]]; "
@@ -186,8 +216,9 @@ static void bash_words(struct cli *c, struct buf *out)
 		      "\t\t_muster_words \"$subs\"\n"
 		      "\telse\n\t\tcase $cmd in\n\t\t(");
 	bash_nouns(out);
-	buf_adds(out, "context)\n\t\t\tcase $sub in "
-		      "(get|update|delete|watch|use)\n"
+	buf_adds(out, "context)\n\t\t\tcase $sub in (");
+	add_verbs_with_names(c, out);
+	buf_adds(out, ")\n"
 		      "\t\t\t\t_muster_words \"$(_muster_names \"$cmd\")\" "
 		      ";;\n"
 		      "\t\t\tesac ;;\n\t\tesac\n\tfi\n}\n"
@@ -327,8 +358,9 @@ void completion_zsh(struct cli *c, struct buf *out)
 		      "--timeout 3s 2>/dev/null)\"})\n"
 		      "\tcompadd -- ${names##*/}\n}\n");
 	zsh_words(c, out);
-	buf_adds(out, "_muster_rest() {\n\tcase $verb in\n"
-		      "\t(get|update|delete|watch|use) _muster_names $noun ;;\n"
+	buf_adds(out, "_muster_rest() {\n\tcase $verb in\n\t(");
+	add_verbs_with_names(c, out);
+	buf_adds(out, ") _muster_names $noun ;;\n"
 		      "\tesac\n}\n"
 		      "_muster() {\n"
 		      "\tlocal noun= verb= skip= w\n"
@@ -398,14 +430,11 @@ static void fish_option(const struct command_option *o, const char *when,
 static void fish_leaf(struct cli *c, const struct page *p, struct buf *out)
 {
 	const char *when = arena_printf(&c->arena, "__muster_in %s", p->path);
-	bool takes_names = p->command->fields == COMMAND_NARROW ||
-			   p->command->fields == COMMAND_UPDATE ||
-			   (p->kind && strcmp(p->command->name, "watch") == 0);
 
 	for (const struct command_option *o = page_options(c, p, NULL); o->name;
 	     o++)
 		fish_option(o, when, out);
-	if (p->kind && takes_names)
+	if (p->kind && takes_name(p->command))
 		buf_addf(out,
 			 "complete -c muster -n '%s' -a "
 			 "'(__muster_names %s)'\n",

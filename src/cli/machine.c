@@ -15,29 +15,29 @@ struct action {
 	const struct kind *kind;
 	const char *verb;
 	const char *begun, *done; /* without and with --wait */
+	const char *state;        /* that is aimed at, or NULL */
 	enum progress_aim aim;
-	const char *state;
 	int paused; /* it sets this instead: 1 or 0; -1: it does not */
 };
 
 static const struct action actions[] = {
-	{&instance_kind, "start", "Starting", "Started", PROGRESS_STATE,
-	 "running", -1},
-	{&instance_kind, "stop", "Stopping", "Stopped", PROGRESS_STATE,
-	 "stopped", -1},
-	{&instance_kind, "reboot", "Rebooting", "Rebooted", PROGRESS_SETTLED,
-	 NULL, -1},
-	{&instance_kind, "rebuild", "Rebuilding", "Rebuilt", PROGRESS_SETTLED,
-	 NULL, -1},
-	{&instance_kind, "pause", "Paused", "Paused", PROGRESS_SETTLED, NULL,
+	{&instance_kind, "start", "Starting", "Started", "running",
+	 PROGRESS_STATE, -1},
+	{&instance_kind, "stop", "Stopping", "Stopped", "stopped",
+	 PROGRESS_STATE, -1},
+	{&instance_kind, "reboot", "Rebooting", "Rebooted", NULL,
+	 PROGRESS_SETTLED, -1},
+	{&instance_kind, "rebuild", "Rebuilding", "Rebuilt", NULL,
+	 PROGRESS_SETTLED, -1},
+	{&instance_kind, "pause", "Paused", "Paused", NULL, PROGRESS_SETTLED,
 	 1},
-	{&instance_kind, "resume", "Resumed", "Resumed", PROGRESS_SETTLED, NULL,
+	{&instance_kind, "resume", "Resumed", "Resumed", NULL, PROGRESS_SETTLED,
 	 0},
-	{&region_kind, "pause", "Paused", "Paused", PROGRESS_SETTLED, NULL, 1},
-	{&region_kind, "resume", "Resumed", "Resumed", PROGRESS_SETTLED, NULL,
+	{&region_kind, "pause", "Paused", "Paused", NULL, PROGRESS_SETTLED, 1},
+	{&region_kind, "resume", "Resumed", "Resumed", NULL, PROGRESS_SETTLED,
 	 0},
-	{&region_kind, "sync", "Reading the catalogue of", "Read",
-	 PROGRESS_SETTLED, NULL, -1},
+	{&region_kind, "sync", "Reading the catalogue of", "Read", NULL,
+	 PROGRESS_SETTLED, -1},
 };
 
 static const struct action *find_action(const struct kind *k, const char *verb)

@@ -24,7 +24,7 @@ static void add_path(struct buf *out, const char *pointer)
 	struct buf b = BUF_INIT(1024);
 
 	for (const char *p = pointer + (*pointer == '/'); *p; p++)
-		buf_addc(&b, *p == '/' ? '.' : *p);
+		buf_addc(&b, (char)(*p == '/' ? '.' : *p));
 	add_safe(out, buf_str(&b));
 	buf_release(&b);
 }
@@ -133,14 +133,14 @@ static void add_quotas(const struct node *list, struct buf *out)
 /* How each part of a plan is told; what is not listed is shown as it is. */
 static const struct {
 	const char *key, *label;
-	enum node_type type;
 	void (*add)(const struct node *n, struct buf *out);
+	enum node_type type;
 	enum tone tone;
 } parts[] = {
-	{"changes", "changes", NODE_ARRAY, add_words, TONE_PLAIN},
-	{"loses", "loses", NODE_ARRAY, add_words, TONE_BAD},
-	{"price", "price", NODE_OBJECT, add_price, TONE_PLAIN},
-	{"quota", "quota", NODE_ARRAY, add_quotas, TONE_PLAIN},
+	{"changes", "changes", add_words, NODE_ARRAY, TONE_PLAIN},
+	{"loses", "loses", add_words, NODE_ARRAY, TONE_BAD},
+	{"price", "price", add_price, NODE_OBJECT, TONE_PLAIN},
+	{"quota", "quota", add_quotas, NODE_ARRAY, TONE_PLAIN},
 };
 
 static void add_line(const char *label, const char *text, enum tone tone,

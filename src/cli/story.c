@@ -451,7 +451,7 @@ static void print_story(struct story *s)
 int story_explain(struct cli *c, int argc, char **argv)
 {
 	struct story s = {.cli = c, .out = BUF_INIT(TEXT_MOST)};
-	struct node *doc, *events;
+	struct node *doc, *events = NULL;
 	struct failure p = {0};
 	struct resolved found;
 	struct verb v;

@@ -130,16 +130,25 @@ void reconciler_metrics(const struct reconciler *r, struct buf *out)
 	    "Objects that are looked after: not as they are wanted.", s.works);
 	add(out, "muster_reconcile_queued", "gauge",
 	    "Of those, due or waiting for a time.", s.queued);
+	add(out, "muster_reconcile_parked", "gauge",
+	    "Of those, waiting for something to be changed or to happen.",
+	    s.parked);
 	add(out, "muster_reconcile_steps_total", "counter", "Steps taken.",
 	    s.steps);
 	add(out, "muster_provider_calls_waiting", "gauge",
 	    "Calls that wait for their region's turn.", s.waiting);
 	add(out, "muster_provider_calls_under_way", "gauge",
 	    "Calls to providers that have not been answered.", s.calling);
-	add(out, "muster_provider_calls_total", "counter",
-	    "Calls to providers.", s.calls);
-	add(out, "muster_provider_calls_failed_total", "counter",
-	    "Calls to providers that failed.", s.failed_calls);
+	buf_adds(out, "# HELP muster_provider_calls_total Calls to providers, "
+		      "by what they came to.\n"
+		      "# TYPE muster_provider_calls_total counter\n");
+	for (int i = 0; i < ERR_CODE_COUNT; i++)
+		if (s.calls[i] || i == ERR_NONE)
+			buf_addf(out,
+				 "muster_provider_calls_total{outcome=\"%s\"} "
+				 "%llu\n",
+				 i ? err_name((enum err_code)i) : "ok",
+				 (unsigned long long)s.calls[i]);
 }
 
 const struct live *reconciler_live(const struct reconciler *r)

@@ -53,8 +53,10 @@ void flow_drop(struct flow *w)
 
 void flows_free(struct flows *f)
 {
-	while (!list_empty(&f->list))
-		flow_drop(CONTAINER_OF(f->list.next, struct flow, link));
+	struct list *l;
+
+	while ((l = list_pop(&f->list)))
+		flow_drop(CONTAINER_OF(l, struct flow, link));
 	curl_multi_cleanup(f->multi);
 	free(f);
 }

@@ -35,6 +35,8 @@ const struct kind event_kind = {
 	.doc = "What happened to an object.",
 	.read_only = true,
 	.size = sizeof(struct happening),
+	.organization_at = offsetof(struct happening, organization_id),
+	.project_at = offsetof(struct happening, project_id),
 	.fields = fields,
 	.version = 1,
 };

@@ -38,6 +38,7 @@ const struct kind group_kind = {
 	.title = "Group",
 	.doc = "Who has which roles, and in which projects.",
 	.size = sizeof(struct group),
+	.organization_at = offsetof(struct group, organization_id),
 	.fields = fields,
 	.unique_within = "organizationId",
 	.version = 1,

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/field_ops.h"
 #include "model/event.h"
 #include "model/flavor.h"
 #include "model/group.h"
@@ -103,14 +102,11 @@ size_t kind_index(const struct kind *k)
 	return 0;
 }
 
-static const char *text_at(const struct kind *k, const char *path,
-			   const void *object)
+static const char *text_at(const void *object, size_t offset)
 {
-	const void *at;
+	const void *at = (const char *)object + offset;
 
-	if (!field_find(k->fields, path, object, &at))
-		return NULL;
-	return *(const char *const *)at;
+	return offset ? *(const char *const *)at : NULL;
 }
 
 struct owner kind_owner(const struct kind *k, const void *object)
@@ -120,8 +116,8 @@ struct owner kind_owner(const struct kind *k, const void *object)
 	if (k == &organization_kind)
 		return (struct owner){meta->id, NULL};
 	if (k == &project_kind)
-		return (struct owner){text_at(k, "organizationId", object),
+		return (struct owner){text_at(object, k->organization_at),
 				      meta->id};
-	return (struct owner){text_at(k, "organizationId", object),
-			      text_at(k, "projectId", object)};
+	return (struct owner){text_at(object, k->organization_at),
+			      text_at(object, k->project_at)};
 }

@@ -55,6 +55,8 @@ struct kind {
 	bool backed;        /* a provider has it, too: a deletion is begun by
 			     * setting deletedAt, and ended by its controller */
 	size_t size;        /* of its struct */
+	size_t organization_at, project_at; /* of its owner's ids in that,
+					     * const char *; 0: it has none */
 	const struct field *fields;
 
 	/* Names are unique among those that agree in this field (a field of

@@ -17,6 +17,7 @@ const struct kind project_kind = {
 	.doc = "A part of an organization: networks, instances and quota are "
 	       "grouped by it.",
 	.size = sizeof(struct project),
+	.organization_at = offsetof(struct project, organization_id),
 	.fields = fields,
 	.unique_within = "organizationId",
 	.version = 1,

@@ -68,6 +68,8 @@ const struct kind quota_kind = {
 	.title = "Quota",
 	.doc = "How much an organization or a project may use.",
 	.size = sizeof(struct quota),
+	.organization_at = offsetof(struct quota, organization_id),
+	.project_at = offsetof(struct quota, project_id),
 	.fields = quota_fields,
 	.version = 1,
 };
@@ -111,6 +113,8 @@ const struct kind allocation_kind = {
 	.title = "Allocation",
 	.doc = "What one object uses.",
 	.size = sizeof(struct allocation),
+	.organization_at = offsetof(struct allocation, organization_id),
+	.project_at = offsetof(struct allocation, project_id),
 	.fields = allocation_fields,
 	.version = 1,
 };

@@ -32,6 +32,7 @@ const struct kind role_kind = {
 	.doc = "What its holders may do.",
 	.open = true,
 	.size = sizeof(struct role),
+	.organization_at = offsetof(struct role, organization_id),
 	.fields = fields,
 	.unique_within = "organizationId",
 	.version = 1,

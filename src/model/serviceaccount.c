@@ -16,6 +16,7 @@ const struct kind serviceaccount_kind = {
 	.title = "ServiceAccount",
 	.doc = "A program that calls the API with tokens of its own.",
 	.size = sizeof(struct serviceaccount),
+	.organization_at = offsetof(struct serviceaccount, organization_id),
 	.fields = fields,
 	.unique_within = "organizationId",
 	.version = 1,

@@ -36,6 +36,8 @@ const struct kind token_kind = {
 	.doc = "What a caller proves itself with.  It is shown once, when it "
 	       "is made.",
 	.size = sizeof(struct token),
+	.organization_at = offsetof(struct token, organization_id),
+	.project_at = offsetof(struct token, project_id),
 	.fields = fields,
 	.unique_within = "serviceAccountId",
 	.unique_else = "userId",

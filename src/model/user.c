@@ -34,6 +34,7 @@ const struct kind user_kind = {
 	.title = "User",
 	.doc = "A person in an organization.",
 	.size = sizeof(struct user),
+	.organization_at = offsetof(struct user, organization_id),
 	.fields = fields,
 	.unique_within = "organizationId",
 	.version = 1,

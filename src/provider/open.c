@@ -46,6 +46,9 @@ static const struct node *keep(struct arena *a, const struct node *n,
 		return node_new_object(a);
 	json_write(n, false, &text);
 	copy = json_parse(buf_str(&text), text.len, a, err);
+	/* It may be secret. */
+	if (text.data)
+		explicit_bzero(text.data, text.len);
 	buf_release(&text);
 	return copy;
 }

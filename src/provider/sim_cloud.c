@@ -198,8 +198,11 @@ int sim_cloud_call(struct sim_cloud *c, enum sim_call call, const void *ask,
 
 	*ret_wait_ms = 0;
 	look_at_clock(c);
-	if (throttle(c, err) < 0)
+	c->calls[call]++;
+	if (throttle(c, err) < 0) {
+		c->throttled++;
 		return -1;
+	}
 	if (sim_chance(c, o->hang_rate))
 		*ret_wait_ms = (uint64_t)o->hang_ms;
 	if (sim_chance(c, o->failure_rate))
@@ -219,30 +222,54 @@ size_t sim_cloud_machines(struct sim_cloud *c)
 	return c->live;
 }
 
-void sim_cloud_truth(struct sim_cloud *c, struct buf *out)
+static void write_machines(struct sim_cloud *c, bool gone, struct buf *out)
 {
+	struct sorted_walk w = sorted_from(&c->all_machines, NULL);
 	const char *before = "";
-	struct sim_holding *h;
 	struct sim_place *p;
-	struct sorted_walk w;
 
-	look_at_clock(c);
-	w = sorted_from(&c->all_machines, NULL);
-	buf_addf(out, "{\"machineCount\":%zu,\"machines\":[", c->live);
 	while ((p = sorted_next(&w))) {
+		if (sim_place_gone(p) != gone)
+			continue;
 		buf_adds(out, before);
 		before = ",";
 		field_encode(sim_machine_fields, p->doc, FIELD_FULL, out);
 	}
-	buf_adds(out, "],\"things\":[");
-	before = "";
-	w = sorted_from(&c->all_things, NULL);
+}
+
+static void write_things(struct sim_cloud *c, struct buf *out)
+{
+	struct sorted_walk w = sorted_from(&c->all_things, NULL);
+	const char *before = "";
+	struct sim_holding *h;
+
 	while ((h = sorted_next(&w))) {
 		buf_adds(out, before);
 		before = ",";
 		field_encode(sim_thing_fields, h->doc, FIELD_FULL, out);
 	}
-	buf_adds(out, "]}");
+}
+
+static void write_calls(const struct sim_cloud *c, struct buf *out)
+{
+	for (int i = 0; i < SIM_CALLS; i++)
+		buf_addf(out, "%s\"%s\":%llu", i ? "," : "",
+			 sim_methods[i].name, (unsigned long long)c->calls[i]);
+}
+
+void sim_cloud_truth(struct sim_cloud *c, struct buf *out)
+{
+	look_at_clock(c);
+	buf_addf(out, "{\"machineCount\":%zu,\"machines\":[", c->live);
+	write_machines(c, false, out);
+	buf_adds(out, "],\"gone\":[");
+	write_machines(c, true, out);
+	buf_adds(out, "],\"things\":[");
+	write_things(c, out);
+	buf_adds(out, "],\"calls\":{");
+	write_calls(c, out);
+	buf_addf(out, "},\"throttled\":%llu}",
+		 (unsigned long long)c->throttled);
 }
 
 int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,

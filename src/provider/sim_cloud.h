@@ -76,7 +76,8 @@ const struct sim_options *sim_cloud_options(const struct sim_cloud *c);
 /* Behave otherwise from now on. */
 void sim_cloud_set_options(struct sim_cloud *c, const struct sim_options *o);
 
-/* Everything there is, as JSON. */
+/* Everything there is, as JSON: machines, those that are gone and known, things,
+ * and how often it was called since it was opened. */
 void sim_cloud_truth(struct sim_cloud *c, struct buf *out);
 
 /* How many machines there are that are not gone. */

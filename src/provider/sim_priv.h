@@ -66,7 +66,8 @@ struct sim_cloud {
 	size_t live;
 	struct list gone; /* machines, in the order they went */
 	size_t n_gone;
-	int64_t *used; /* one for each row of capacity */
+	int64_t *used;                        /* one for each row of capacity */
+	uint64_t calls[SIM_CALLS], throttled; /* since it was opened */
 	double calls_left;
 	int64_t filled_at;
 	struct sim_journal journal;

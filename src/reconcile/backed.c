@@ -226,8 +226,7 @@ static struct backing_call *call_new(struct work *w,
 
 	c->row = row;
 	c->work = w;
-	/* Ours alone: nobody else has the copy. */
-	c->object = (struct meta *)(uintptr_t)work_copy(w, k, work_id(w));
+	c->object = work_copy(w, k, work_id(w));
 	c->id.ours = c->object->id;
 	c->id.provider = status_of(row, c->object)->provider;
 	return c;

@@ -167,7 +167,7 @@ static bool collect(struct cascade *c, const struct dying *d)
 		return false;
 	while (c->n_ids < STEP_MOST && scan_next(&scan, &r, &effort))
 		memcpy(c->ids[c->n_ids++], r.id, strlen(r.id) + 1);
-	return c->n_ids;
+	return c->n_ids > 0;
 }
 
 /* Some that were told are still there. */

@@ -82,7 +82,7 @@ struct arena *work_arena(struct work *w);
 const void *work_get(struct work *w, const struct kind *k, const char *id);
 
 /* The same, with everything it points to, as long as the arena's. */
-const void *work_copy(struct work *w, const struct kind *k, const char *id);
+void *work_copy(struct work *w, const struct kind *k, const char *id);
 
 /* The region's provider when it is open; NULL otherwise: then the work is
  * awaiting the region, and the step returns. */

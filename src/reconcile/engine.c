@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "model/region.h"
@@ -180,6 +181,20 @@ void engine_turn(struct engine *e)
 		engine_arm(e, queue_next(&e->queue));
 }
 
+static size_t count_parked(const struct engine *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; controllers[i]; i++) {
+		const struct work *w;
+		size_t at = 0;
+
+		while ((w = map_next(&e->works[i], &at)))
+			n += w->state == WORK_WAITING && !w->queued.place;
+	}
+	return n;
+}
+
 void engine_stats(const struct engine *e, struct engine_stats *ret)
 {
 	struct regions_stats regions;
@@ -188,10 +203,10 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
 	*ret = (struct engine_stats){
 		.works = e->n_works,
 		.queued = e->queue.len,
+		.parked = count_parked(e),
 		.waiting = regions.waiting,
 		.calling = regions.calling,
 		.steps = e->steps,
-		.calls = regions.calls,
-		.failed_calls = regions.failed,
 	};
+	memcpy(ret->calls, regions.calls, sizeof(ret->calls));
 }

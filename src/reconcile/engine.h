@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 struct clock;
 struct engine;
 struct job;
@@ -51,9 +53,11 @@ void engine_turn(struct engine *e);
 struct engine_stats {
 	size_t works;   /* objects looked after */
 	size_t queued;  /* of those, due or waiting for a time */
+	size_t parked;  /* or waiting for something else to happen */
 	size_t waiting; /* calls that wait for their region */
 	size_t calling; /* calls under way */
-	uint64_t steps, calls, failed_calls;
+	uint64_t steps;
+	uint64_t calls[ERR_CODE_COUNT]; /* by what they came to */
 };
 
 void engine_stats(const struct engine *e, struct engine_stats *ret);

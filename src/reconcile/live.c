@@ -28,9 +28,9 @@ struct live {
 	struct buf text;
 };
 
+/* Nobody comes by it any more. */
 static void live_free(struct live *l)
 {
-	list_remove(&l->link);
 	l->engine->n_live--;
 	buf_release(&l->text);
 	arena_release(&l->arena);
@@ -39,8 +39,13 @@ static void live_free(struct live *l)
 
 void live_release(struct engine *e)
 {
-	while (!list_empty(&e->live))
-		live_free(CONTAINER_OF(e->live.next, struct live, link));
+	struct list *l = e->live.next, *next;
+
+	for (; l != &e->live; l = next) {
+		next = l->next;
+		live_free(CONTAINER_OF(l, struct live, link));
+	}
+	list_init(&e->live);
 }
 
 static int run_console(struct provider *p, struct live *l, struct err *err)
@@ -78,6 +83,7 @@ static void answered(struct asking *a)
 
 	l->caller->done(l->caller, failed ? &l->call.err : NULL,
 			buf_str(&l->text), l->text.len);
+	list_remove(&l->link);
 	live_free(l);
 }
 

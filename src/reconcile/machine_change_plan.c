@@ -16,17 +16,38 @@ static bool call(struct machine_step *ret, enum machine_do what)
 	return true;
 }
 
+/* Nobody can tell what it does, and that has been so for long. */
+static bool is_lost(const struct machine_view *v)
+{
+	return v->s->status.state == INSTANCE_UNKNOWN &&
+	       v->now >= v->s->meta.updated_at + (int64_t)v->facts->launch_ms;
+}
+
+/* It may be asked for something without being looked at first. */
+static bool is_askable(const struct machine_view *v)
+{
+	const struct server *s = v->s;
+
+	return s->status.state == INSTANCE_FAILED ||
+	       (s->status.state == INSTANCE_UNKNOWN &&
+		!s->status.reason.retry_at);
+}
+
+static bool drop_lost(struct machine_step *ret)
+{
+	return drop(ret, "it is not known what the machine does");
+}
+
 static bool plan_reboot(const struct machine_view *v, struct machine_step *ret)
 {
 	const struct change *c = &v->i->status.change;
 	int state = v->s->status.state;
-	bool lost = state == INSTANCE_UNKNOWN || state == INSTANCE_FAILED;
 
 	ret->hard = c->action == CHANGE_HARD_REBOOT;
 	if (c->step == CHANGE_WAITING) {
 		if (!view_can(v, CAN_REBOOT))
 			return drop(ret, "the region cannot reboot machines");
-		if (state == INSTANCE_RUNNING || (lost && ret->hard))
+		if (state == INSTANCE_RUNNING || (ret->hard && is_askable(v)))
 			return call(ret, MACHINE_REBOOT);
 	} else if (state == INSTANCE_RUNNING) {
 		return call(ret, MACHINE_CHANGE_DONE);
@@ -36,7 +57,7 @@ static bool plan_reboot(const struct machine_view *v, struct machine_step *ret)
 	}
 	if (state == INSTANCE_STOPPED || state == INSTANCE_FAILED)
 		return drop(ret, "the machine does not run");
-	return false;
+	return is_lost(v) && drop_lost(ret);
 }
 
 static bool plan_resize(const struct machine_view *v, struct machine_step *ret)
@@ -60,14 +81,13 @@ static bool plan_resize(const struct machine_view *v, struct machine_step *ret)
 		return call(ret, MACHINE_STOP);
 	if (state == INSTANCE_FAILED)
 		return drop(ret, "the machine failed");
-	return false;
+	return is_lost(v) && drop_lost(ret);
 }
 
 /* Something else is put in its place, once everything for that is there. */
 static bool plan_anew(const struct machine_view *v, struct machine_step *ret)
 {
 	bool in_place = v->i->status.change.action == CHANGE_REBUILD;
-	int state = v->s->status.state;
 
 	if (in_place && !view_can(v, CAN_REBUILD))
 		return drop(ret, "the region cannot rebuild machines");
@@ -75,8 +95,7 @@ static bool plan_anew(const struct machine_view *v, struct machine_step *ret)
 		plan_await(v, ret, v->missing);
 	else if (!in_place)
 		plan_do(ret, MACHINE_GIVE_UP);
-	else if (is_steady(state) || state == INSTANCE_FAILED ||
-		 state == INSTANCE_UNKNOWN)
+	else if (is_steady(v->s->status.state) || is_askable(v))
 		plan_do(ret, MACHINE_REBUILD);
 	else
 		return false;
@@ -95,7 +114,7 @@ static bool plan_starting(const struct machine_view *v,
 	case INSTANCE_FAILED:
 		return drop(ret, "the machine failed");
 	default:
-		return false;
+		return is_lost(v) && drop_lost(ret);
 	}
 }
 

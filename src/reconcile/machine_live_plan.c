@@ -151,7 +151,8 @@ static void plan_settle(const struct machine_view *v, struct machine_step *ret)
 	}
 	if (i->status.observed_generation == i->meta.generation &&
 	    i->status.provisioning == PROVISIONING_PROVISIONED &&
-	    !i->status.reason.code && !v->s->status.reason.code)
+	    !i->status.reason.code && !v->s->status.reason.code &&
+	    !v->s->status.reason.failures)
 		plan_rest(ret, 0);
 	else
 		plan_do(ret, MACHINE_SETTLE);

@@ -114,6 +114,9 @@ static void gone(struct draft *d)
 		look_for_others(d);
 		return;
 	}
+	/* It went before it ran, and nobody had asked it to. */
+	if (s->status.phase == SERVER_LAUNCHED && !d->i.status.launched_at)
+		s->attempt.refused++;
 	draft_release_volumes(d);
 	s->status.phase = SERVER_GONE;
 	s->status.state = INSTANCE_TERMINATED;

@@ -5,6 +5,10 @@
 #include "reconcile/machine_draft.h"
 #include "reconcile/retry.h"
 
+/* How often a machine may turn out to be other than it seemed, before the change
+ * that wants something of it is given up. */
+#define STALE_MOST 5
+
 #define TELL(d, reason, ...)                                                   \
 	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
 
@@ -248,11 +252,13 @@ static void accessed(struct draft *d, const struct machine_call *c)
 
 static void succeeded(struct draft *d, const struct machine_call *c)
 {
-	bool keeps =
-		c->what == MACHINE_DESCRIBE && d->s.status.reason.retry_at == 0;
+	struct reason *r = &d->s.status.reason;
 
-	if (!keeps)
-		d->s.status.reason = (struct reason){0};
+	/* Having looked is no success of what had failed before. */
+	if (c->what != MACHINE_DESCRIBE || is_leaving(&d->v))
+		*r = (struct reason){0};
+	else if (r->retry_at)
+		*r = (struct reason){.failures = r->failures};
 	switch (c->what) {
 	case MACHINE_LAUNCH:
 		launched(d, c);
@@ -300,43 +306,66 @@ static void succeeded(struct draft *d, const struct machine_call *c)
 	}
 }
 
-/* The provider will not do what the change wants: it is not asked again. */
-static bool drops_change(const struct machine_call *c)
+/* The machine is not what we take it for, or not there: a look will tell. */
+static bool is_stale(const struct machine_call *c)
 {
-	bool of_change = c->what == MACHINE_RESIZE ||
-			 c->what == MACHINE_REBUILD ||
-			 c->what == MACHINE_REBOOT;
+	if (c->what == MACHINE_ATTACH) /* it may be about the volume */
+		return false;
+	return c->call.err.code == ERR_NOT_FOUND ||
+	       c->call.err.code == ERR_CONFLICT;
+}
 
-	return of_change && c->call.err.retry != ERR_RETRY_LATER &&
-	       c->call.err.retry != ERR_RETRY_ELSEWHERE;
+static bool is_of_change(const struct draft *d, const struct machine_call *c)
+{
+	switch (c->what) {
+	case MACHINE_RESIZE:
+	case MACHINE_REBUILD:
+	case MACHINE_REBOOT:
+		return d->i.status.change.action != 0;
+	case MACHINE_STOP:
+		return d->i.status.change.action == CHANGE_RESIZE;
+	default:
+		return false;
+	}
+}
+
+/* The provider does not do what the change wants: it is not asked again. */
+static void drop_change(struct draft *d, const struct err *e)
+{
+	TELL(d, "changeDropped", "%s: not done: %s",
+	     change_action_names[d->i.status.change.action], e->msg);
+	d->i.status.change = (struct change){0};
+}
+
+static void failed_leaving(struct draft *d, const struct err *e)
+{
+	int64_t before = d->s.status.phase == SERVER_LEAVING
+				 ? d->s.status.reason.failures
+				 : 0;
+
+	d->s.status.phase = SERVER_LEAVING;
+	d->s.status.reason =
+		retry_always(e, before, d->now, d->record->random, d->arena);
 }
 
 static void failed(struct draft *d, const struct machine_call *c)
 {
 	const struct err *e = &c->call.err;
 	int64_t before = d->s.status.reason.failures;
+	bool stale = is_stale(c), passes = err_passes(e) || stale;
 	struct reason r;
 
-	if (is_leaving(&d->v)) {
-		if (d->s.status.phase != SERVER_LEAVING)
-			before = 0;
-		d->s.status.phase = SERVER_LEAVING;
-		d->s.status.reason = retry_always(e, before, d->now,
-						  d->record->random, d->arena);
-		return;
-	}
-	if (e->code == ERR_NOT_FOUND && c->what != MACHINE_ATTACH) {
-		/* Maybe it is gone: a look will tell. */
+	if (e->retry == ERR_RETRY_ELSEWHERE ||
+	    (c->what == MACHINE_ATTACH && e->code == ERR_CONFLICT))
+		passes = true;
+	if (is_of_change(d, c) && (!passes || (stale && before >= STALE_MOST)))
+		drop_change(d, e);
+	if (stale)
 		set_state(d, INSTANCE_UNKNOWN);
-		d->s.status.reason = retry_always(e, before, d->now,
-						  d->record->random, d->arena);
-		return;
-	}
-	r = retry_reason(e, before, d->now, d->record->random, d->arena);
-	if (drops_change(c)) {
-		TELL(d, "changeDropped", "it was not done: %s", e->msg);
-		d->i.status.change = (struct change){0};
-	}
+	r = passes ? retry_always(e, before, d->now, d->record->random,
+				  d->arena)
+		   : retry_reason(e, before, d->now, d->record->random,
+				  d->arena);
 	draft_park(d, r);
 }
 
@@ -373,6 +402,8 @@ void draft_outcome(struct draft *d, const struct machine_call *c)
 		d->s.status.reason = (struct reason){0};
 	else if (c->what == MACHINE_LAUNCH)
 		draft_refused(d, c);
+	else if (is_leaving(&d->v))
+		failed_leaving(d, &c->call.err);
 	else
 		failed(d, c);
 }

@@ -268,9 +268,9 @@ static void plan_launched(const struct machine_view *v,
 	switch (s->status.state) {
 	case INSTANCE_PENDING:
 	case INSTANCE_STOPPING:
-	case INSTANCE_TERMINATING:
 		plan_transient(v, ret);
 		break;
+	case INSTANCE_TERMINATING: /* not our doing */
 	case INSTANCE_UNKNOWN:
 		plan_look(v, ret);
 		break;

@@ -128,7 +128,8 @@ static void mirror(struct draft *d)
 	i->status.state = shown_state(d);
 	i->status.provisioning = shown_provisioning(d);
 	i->status.health = shown_health(d);
-	i->status.reason = s->status.reason;
+	i->status.reason =
+		s->status.reason.code ? s->status.reason : (struct reason){0};
 	i->status.reason.provider_code = NULL;
 	i->status.reason.provider_message = NULL;
 	i->status.server_id = s->meta.id;
@@ -226,9 +227,11 @@ int64_t draft_deadline(const struct draft *d, int state)
 	if (!f)
 		return 0;
 	switch (state) {
+	case INSTANCE_UNKNOWN:
 	case INSTANCE_PENDING:
-		return d->now +
-		       (d->i.status.launched_at ? f->start_ms : f->launch_ms);
+		if (!d->i.status.launched_at)
+			return d->s.status.answered_at + f->launch_ms;
+		return state == INSTANCE_PENDING ? d->now + f->start_ms : 0;
 	case INSTANCE_STOPPING:
 	case INSTANCE_TERMINATING:
 		return d->now + f->stop_ms;

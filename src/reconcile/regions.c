@@ -33,7 +33,7 @@ struct regions {
 	struct regions_conf conf;
 	struct map by_id;
 	struct queue due;
-	uint64_t calls, failed;
+	uint64_t calls[ERR_CODE_COUNT];
 };
 
 struct regions *regions_new(const struct regions_conf *conf)
@@ -166,8 +166,7 @@ static void call_done(struct job *j)
 	const struct err *err = &a->call->err;
 
 	a->begun = false;
-	s->regions->calls++;
-	s->regions->failed += err->code != ERR_NONE;
+	s->regions->calls[err->code]++;
 	if (a->entry.rank == CALL_RANKS) {
 		s->opening = NULL;
 		a->done(a);
@@ -311,7 +310,8 @@ void regions_stats(const struct regions *r, struct regions_stats *ret)
 	const struct site *s;
 	size_t i = 0;
 
-	*ret = (struct regions_stats){.calls = r->calls, .failed = r->failed};
+	*ret = (struct regions_stats){0};
+	memcpy(ret->calls, r->calls, sizeof(ret->calls));
 	while ((s = map_next(&r->by_id, &i))) {
 		ret->waiting += s->ledger.n_waiting;
 		ret->calling += s->ledger.under_way;

@@ -42,7 +42,7 @@ struct regions_conf {
 
 struct regions_stats {
 	size_t waiting, calling;
-	uint64_t calls, failed;
+	uint64_t calls[ERR_CODE_COUNT]; /* by what they came to */
 };
 
 struct regions *regions_new(const struct regions_conf *conf);

@@ -156,7 +156,7 @@ const void *work_get(struct work *w, const struct kind *k, const char *id)
 								    : NULL;
 }
 
-const void *work_copy(struct work *w, const struct kind *k, const char *id)
+void *work_copy(struct work *w, const struct kind *k, const char *id)
 {
 	const void *object = work_get(w, k, id);
 	struct copied *c;

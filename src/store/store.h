@@ -104,9 +104,7 @@ struct store_stats {
 
 void store_stats(const struct store *s, struct store_stats *ret);
 uint64_t store_revision(const struct store *s);
-
-/* The id of the installation whose store this is; never changes. */
-const char *store_installation(const struct store *s);
+const char *store_installation(const struct store *s); /* its id */
 const struct kind *store_kind(const struct store *s, const char *name);
 
 /* Let go of what is past its limits, in memory and on disk, and write what

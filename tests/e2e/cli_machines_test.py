@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cli_rig import MUSTER, Client, check, done, has  # noqa: E402
@@ -258,6 +257,28 @@ def others(stub, c):
     check("did you mean 'instance start'" in r.stderr, "suggests", r.stderr)
 
 
+def completes(c):
+    script = c.run("completion", "bash").stdout
+    tail = """
+COMP_WORDS=(muster instance explain ''); COMP_CWORD=3; _muster
+echo "${COMPREPLY[@]}"
+COMP_WORDS=(muster instance update web-1 --allow ''); COMP_CWORD=5; _muster
+echo "${COMPREPLY[@]}"
+COMP_WORDS=(muster instance sshc); COMP_CWORD=2; _muster
+echo "${COMPREPLY[@]}"
+"""
+    path = os.path.join(c.home, "bin")
+    os.mkdir(path)
+    os.symlink(MUSTER, os.path.join(path, "muster"))
+    r = subprocess.run(["bash", "-c", script + tail], text=True,
+                       env={**c.env, "PATH": path + ":" + c.env["PATH"]},
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    lines = r.stdout.splitlines()
+    check(len(lines) == 3 and "web-1" in lines[0].split() and
+          lines[1:] == ["restart rebuild", "sshcertificate"],
+          "own verbs are completed", r.stdout, r.stderr)
+
+
 def main():
     stub = Machines()
     c = Client(stub.url, TOKEN)
@@ -268,6 +289,7 @@ def main():
     ways_in(stub, c)
     stories(stub, c)
     others(stub, c)
+    completes(c)
     return done()
 
 

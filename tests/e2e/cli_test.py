@@ -381,7 +381,7 @@ def explained(stub, c):
     tail = """
 COMP_WORDS=(muster project get --organization ''); COMP_CWORD=4; _muster
 echo "${COMPREPLY[@]}"
-COMP_WORDS=(muster pro); COMP_CWORD=1; _muster; echo "${COMPREPLY[@]}"
+COMP_WORDS=(muster proj); COMP_CWORD=1; _muster; echo "${COMPREPLY[@]}"
 COMP_WORDS=(muster projects upd); COMP_CWORD=2; _muster
 echo "${COMPREPLY[@]}"
 COMP_WORDS=(muster project update --rem); COMP_CWORD=3; _muster

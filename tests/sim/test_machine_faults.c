@@ -391,6 +391,25 @@ static void a_machine_that_hangs_is_given_up_at_its_deadline(void)
 	end(&y, id);
 }
 
+static void machines_that_vanish_before_they_run_are_counted_too(void)
+{
+	struct yard y;
+	const char *id = begin(&y, "{\"launchMs\":10000}");
+	const struct instance *i;
+
+	for (int n = 0; n < 3; n++) {
+		yard_run(&y, 3000);
+		i = yard_instance(&y, id);
+		CHECK(i->status.provider_id != NULL);
+		yard_drift(&y, i->status.provider_id, "vanish");
+		yard_run(&y, 3000);
+	}
+	yard_run(&y, MINUTE);
+	CHECK(yard_instance(&y, id)->status.state == INSTANCE_FAILED);
+	CHECK(yard_machines(&y) == 0);
+	end(&y, id);
+}
+
 static void one_that_vanishes_after_it_ran_is_not_replaced(void)
 {
 	struct yard y;
@@ -484,6 +503,7 @@ int main(void)
 	RUN(an_account_that_is_full_is_asked_again_by_and_by);
 	RUN(machines_that_do_not_boot_are_not_made_for_ever);
 	RUN(a_machine_that_hangs_is_given_up_at_its_deadline);
+	RUN(machines_that_vanish_before_they_run_are_counted_too);
 	RUN(one_that_vanishes_after_it_ran_is_not_replaced);
 	RUN(several_machines_are_never_taken_for_one);
 	RUN(a_deletion_takes_all_that_carry_its_tag);

@@ -22,6 +22,7 @@ struct chance {
 	struct random_seeded random;
 	const char *healthy; /* how the cloud is in the end */
 	uint64_t seed;
+	bool drifted; /* machines are not what they were left as */
 };
 
 static const struct {
@@ -139,6 +140,18 @@ static void create(struct chance *c, const char *name)
 	yard_create(&c->y, &i);
 }
 
+/* Something happens to the machine of I without anybody asking. */
+static void drift(struct chance *c, const struct instance *i)
+{
+	static const char *const what[] = {"kill", "vanish", "halt",
+					   "boot", "fail",   "confuse"};
+
+	if (yard_open_now(&c->y) && i->status.provider_id &&
+	    yard_drift(&c->y, i->status.provider_id,
+		       what[below(c, COUNT_OF(what))]))
+		c->drifted = true;
+}
+
 static void act(struct chance *c)
 {
 	const struct instance *i;
@@ -158,6 +171,8 @@ static void act(struct chance *c)
 		return;
 	} else if (below(c, 4) == 0) {
 		yard_delete(&c->y, id);
+	} else if (c->seed % 3 == 0 && below(c, 6) == 0) {
+		drift(c, i);
 	} else {
 		n = below(c, COUNT_OF(changes));
 		if (!changes[n].action || !i->status.change.action)
@@ -234,6 +249,23 @@ static void recover(struct chance *c, bool delete)
 	yard_run(&c->y, 60 * MINUTE);
 }
 
+/* Nobody looks at machines that are at rest: have others in their place. */
+static void replace(struct chance *c)
+{
+	char name[16], id[37];
+
+	for (unsigned n = 0; n < NAMES; n++) {
+		const struct instance *i;
+
+		snprintf(name, sizeof(name), "web-%u", n);
+		instance_id(YARD_NETWORK, name, id);
+		i = yard_instance(&c->y, id);
+		if (i && !i->meta.deleted_at && !i->status.change.action)
+			yard_change(&c->y, id, NULL, CHANGE_REPLACE);
+	}
+	yard_run(&c->y, 60 * MINUTE);
+}
+
 static bool run(uint64_t seed)
 {
 	struct chance *c = calloc(1, sizeof(*c));
@@ -251,6 +283,8 @@ static bool run(uint64_t seed)
 			happen(c);
 	}
 	recover(c, false);
+	if (c->drifted)
+		replace(c);
 	ok = holds(c);
 	recover(c, true);
 	ok &= holds(c);

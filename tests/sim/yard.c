@@ -443,11 +443,16 @@ size_t yard_machines(struct yard *y)
 	return c ? sim_cloud_machines(c) : 0;
 }
 
-void yard_drift(struct yard *y, const char *machine, const char *what)
+bool yard_open_now(struct yard *y)
+{
+	return cloud(y) != NULL;
+}
+
+bool yard_drift(struct yard *y, const char *machine, const char *what)
 {
 	struct err err;
 
-	must(sim_cloud_drift(cloud(y), machine, what, &err), &err);
+	return sim_cloud_drift(cloud(y), machine, what, &err) == 0;
 }
 
 size_t yard_count(const struct yard *y, const struct kind *k)

@@ -90,5 +90,9 @@ void yard_stray(struct yard *y, const char *id);
 /* What the documents have: allocations, servers, … */
 size_t yard_count(const struct yard *y, const struct kind *k);
 
-/* What happens to a machine without anybody asking; see sim_cloud.h. */
-void yard_drift(struct yard *y, const char *machine, const char *what);
+/* The region's provider is open. */
+bool yard_open_now(struct yard *y);
+
+/* What happens to a machine without anybody asking; see sim_cloud.h.  False
+ * when it cannot. */
+bool yard_drift(struct yard *y, const char *machine, const char *what);

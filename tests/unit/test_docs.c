@@ -8,6 +8,8 @@
 #include "base/buf.h"
 #include "base/field_ops.h"
 #include "daemon/config.h"
+#include "provider/driver.h"
+#include "provider/front.h"
 #include "test.h"
 
 static const char *folder;
@@ -114,11 +116,47 @@ static void every_route_and_noun_is_documented(void)
 	buf_release(&doc);
 }
 
+static void every_option_of_every_provider_is_documented(void)
+{
+	char name[64];
+
+	for (size_t i = 0; drivers[i]; i++) {
+		struct buf doc = BUF_INIT((size_t)1 << 20);
+
+		snprintf(name, sizeof(name), "providers/%s.md",
+			 drivers[i]->name);
+		read_doc(name, &doc);
+		if (drivers[i]->options)
+			expect_config(&doc, drivers[i]->options, "");
+		if (drivers[i]->credentials)
+			expect_config(&doc, drivers[i]->credentials, "");
+		buf_release(&doc);
+	}
+}
+
+static void every_provider_and_capability_is_documented(void)
+{
+	struct buf doc = BUF_INIT((size_t)1 << 20);
+	char text[64];
+
+	read_doc("providers.md", &doc);
+	for (size_t i = 0; drivers[i]; i++) {
+		snprintf(text, sizeof(text), "[%s](providers/%s.md)",
+			 drivers[i]->name, drivers[i]->name);
+		expect(&doc, text);
+	}
+	for (int i = 0; i < CAPABILITIES; i++)
+		expect(&doc, capability_name((enum capability)i));
+	buf_release(&doc);
+}
+
 int main(int argc, char **argv)
 {
 	folder = argc > 1 ? argv[1] : ".";
 	RUN(every_setting_is_documented_with_its_default);
 	RUN(every_error_is_documented_with_its_status);
 	RUN(every_route_and_noun_is_documented);
+	RUN(every_option_of_every_provider_is_documented);
+	RUN(every_provider_and_capability_is_documented);
 	return test_done();
 }

@@ -203,6 +203,20 @@ static void a_fault_can_delay_and_repeat_a_call(void)
 	CHECK(machines() == 3);
 }
 
+static void options_are_kept_when_the_caller_lets_go_of_them(void)
+{
+	struct err err = {0};
+	struct machine m;
+
+	begin("{\"faults\":[{\"call\":\"launch\",\"action\":\"fail\","
+	      "\"code\":\"quota_exceeded\"}]}");
+	/* What was there is written over. */
+	arena_clear(&arena);
+	memset(arena_alloc(&arena, 65536), 'x', 65536);
+	CHECK(launch(&m, &err) < 0);
+	CHECK(err.code == ERR_QUOTA);
+}
+
 static void a_fault_waits_for_its_turn(void)
 {
 	struct err err = {0};
@@ -249,6 +263,7 @@ int main(void)
 	RUN(a_fault_can_fail_a_call_before_it_is_made);
 	RUN(a_fault_can_lose_an_answer);
 	RUN(a_fault_can_delay_and_repeat_a_call);
+	RUN(options_are_kept_when_the_caller_lets_go_of_them);
 	RUN(a_fault_waits_for_its_turn);
 	RUN(chance_follows_from_the_seed);
 	provider_close(provider);

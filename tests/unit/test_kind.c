@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/field_ops.h"
 #include "base/mem.h"
@@ -336,6 +337,30 @@ static void defaults_are_accepted(void)
 	each_row(check_fallback);
 }
 
+static size_t offset_of(const struct kind *k, const char *name)
+{
+	struct field_walk w = field_walk(k->fields);
+	const struct field *f;
+	size_t offset;
+
+	while ((f = field_walk_next(&w, &offset)))
+		if (strcmp(f->name, name) == 0)
+			return offset;
+	return 0;
+}
+
+/* Asked for every object that is read: the table is not searched for it. */
+static void a_kind_says_where_its_owner_stands(void)
+{
+	for (const struct kind *const *k = kinds; *k; k++) {
+		if ((*k)->organization_at != offset_of(*k, "organizationId") ||
+		    (*k)->project_at != offset_of(*k, "projectId")) {
+			printf("# %s\n", (*k)->name);
+			CHECK(!"it is where the table says");
+		}
+	}
+}
+
 int main(void)
 {
 	RUN(kinds_are_named);
@@ -346,5 +371,6 @@ int main(void)
 	RUN(rows_have_the_shape_of_their_type);
 	RUN(rows_have_flags_that_agree);
 	RUN(defaults_are_accepted);
+	RUN(a_kind_says_where_its_owner_stands);
 	return test_done();
 }

@@ -481,6 +481,7 @@ static void begin_file(void)
 	arena_clear(&arena);
 }
 
+/* Without how often it was called. */
 static char *truth(void)
 {
 	struct buf out = BUF_INIT((size_t)64 << 20);
@@ -489,6 +490,8 @@ static char *truth(void)
 	sim_cloud_truth(cloud, &out);
 	text = arena_strdup(&arena, buf_str(&out));
 	buf_release(&out);
+	CHECK(strstr(text, "\"calls\"") != NULL);
+	*strstr(text, "\"calls\"") = '\0';
 	return text;
 }
 
