@@ -125,13 +125,25 @@ int instance_written(struct call *c, struct tx *tx, const void *object,
 	return 0;
 }
 
-/* A change that is under way makes it something else than it is. */
-static bool becomes_another(const struct instance *i,
-			    const struct change_plan *plan)
+/* What it got is still one of those that are wanted. */
+static bool is_wanted(const struct instance *i)
+{
+	struct alternative what;
+
+	for (size_t n = 0; instance_offering(i, n, &what); n++)
+		if (same(what.flavor_id, i->status.flavor_id))
+			return true;
+	return false;
+}
+
+/* Nothing that is planned or under way makes something else of it. */
+static bool stays_as_it_is(const struct instance *i,
+			   const struct change_plan *plan)
 {
 	int action = plan->action ? plan->action : i->status.change.action;
 
-	return action == CHANGE_RESIZE || action == CHANGE_REPLACE;
+	return i->status.flavor_id && action != CHANGE_RESIZE &&
+	       action != CHANGE_REPLACE && is_wanted(i);
 }
 
 /* What it will use.  One that keeps its machine uses what that is. */
@@ -143,7 +155,7 @@ static void new_amounts(struct call *c, struct tx *tx,
 	struct alternative what;
 	size_t n = 0;
 
-	if (!becomes_another(new, plan) && new->status.flavor_id) {
+	if (stays_as_it_is(new, plan)) {
 		struct instance *got = arena_alloc(c->x->arena, sizeof(*got));
 
 		*got = *new;

@@ -54,7 +54,7 @@ static void finish(struct wait *w)
 	if (call_renew(c, &err) < 0)
 		call_fail(c, &err);
 	else if (look(w, &r) && permit_sees(c, c->noun->kind, r.object))
-		call_reply(c, 200, r.json, r.len, r.revision);
+		call_show(c, &r);
 	else
 		call_reply(c, 204, NULL, 0, 0);
 }
@@ -142,7 +142,7 @@ void handle_wait(struct call *c, const struct record *now)
 	if (since && !call_matches(since, now->revision))
 		w->since = 0;
 	if (is_over(w, true, now) || ms == 0) {
-		call_reply(c, 200, now->json, now->len, now->revision);
+		call_show(c, now);
 		return;
 	}
 	c->wait = w;

@@ -22,11 +22,13 @@ static bool is_leaving(const struct machine_view *v)
 	return v->i->meta.deleted_at || v->s->status.phase == SERVER_LEAVING;
 }
 
-/* "Not found" is believed once a list would show a machine that was made. */
-static bool is_sure(const struct machine_view *v)
+/* "Not found" is believed of a call that began when a machine that was made
+ * could be seen; it does not matter when it was answered. */
+static bool is_sure(const struct machine_view *v, const struct machine_call *c)
 {
-	return v->facts && v->now >= v->s->status.answered_at +
-					     (int64_t)v->facts->consistency_ms;
+	return v->facts &&
+	       c->call.began >= v->s->status.answered_at +
+					(int64_t)v->facts->consistency_ms;
 }
 
 /* What is so when a provider says that the machine is in state SEEN: what was
@@ -376,7 +378,7 @@ static bool is_answer(struct draft *d, const struct machine_call *c)
 		return false;
 	switch (c->what) {
 	case MACHINE_DESCRIBE:
-		if (is_sure(&d->v))
+		if (is_sure(&d->v, c))
 			set_state(d, INSTANCE_TERMINATED);
 		return true;
 	case MACHINE_TERMINATE:
@@ -417,7 +419,7 @@ bool machine_unchanged(const struct machine_view *v,
 	if (c->what != MACHINE_DESCRIBE)
 		return false;
 	if (c->call.err.code == ERR_NOT_FOUND)
-		return !is_sure(v);
+		return !is_sure(v, c);
 	return c->call.err.code == ERR_NONE && s->status.reason.retry_at == 0 &&
 	       settled_state(v, m->state) == s->status.state &&
 	       same(m->native_state, s->status.native_state) &&

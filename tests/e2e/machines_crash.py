@@ -16,6 +16,8 @@ choices, though not the timing.
 import http.client
 import os
 import random
+import re
+import sqlite3
 import sys
 import threading
 import time
@@ -232,6 +234,18 @@ def quota_differences(world):
     return wrong
 
 
+def story(world, wrong):
+    """What the log on the disk tells of the machines that are nobody's."""
+    with sqlite3.connect(f"file:{world.server.data}/muster.db?mode=ro",
+                         uri=True) as db:
+        rows = db.execute("SELECT revision, data FROM log").fetchall()
+    for server in re.findall(r"'muster/server': '([0-9a-f-]+)'", str(wrong)):
+        for revision, data in rows:
+            for line in bytes(data).decode().split("\n"):
+                if server in line:
+                    tap.note(f"{revision} {line[:24]} {line[-700:]}")
+
+
 def promises(world, workers):
     """What was acknowledged is so."""
     there = {i["id"] for i in world.all("instances")}
@@ -262,8 +276,10 @@ def main():
            "nothing is stuck in a state that should pass")
     tap.eq(promises(world, workers)[:5], [],
            "what was acknowledged is so, and nothing was refused oddly")
-    tap.eq(differences(world)[:5], [],
+    wrong = differences(world)
+    tap.eq(wrong[:5], [],
            "the cloud's own list is the store's, one machine each")
+    story(world, wrong[:2])
     tap.eq(quota_differences(world), {}, "quota is the sum of what there is")
     status, said = run("fsck", "--data", world.server.data)
     tap.ok(status == 0 and " 0 differences" in said, "fsck finds nothing",
