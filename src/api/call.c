@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/permit.h"
 #include "api/routes.h"
 #include "api/verb.h"
 #include "base/log.h"
@@ -94,6 +95,16 @@ void call_reply(struct call *c, int status, const char *json, size_t len,
 					NULL));
 	call_reply_with(c, &r);
 	buf_release(&tag);
+}
+
+void call_show(struct call *c, const struct record *r)
+{
+	struct buf room = BUF_INIT((size_t)1 << 20);
+	struct record shown = *r;
+
+	permit_show(c, &shown, &room);
+	call_reply(c, 200, shown.json, shown.len, shown.revision);
+	buf_release(&room);
 }
 
 bool call_matches(const char *tags, uint64_t have)

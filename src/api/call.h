@@ -79,6 +79,9 @@ void call_reply(struct call *c, int status, const char *json, size_t len,
 		uint64_t etag);
 void call_reply_with(struct call *c, struct reply *r);
 
+/* Answer with the object R, as far as the caller is shown it. */
+void call_show(struct call *c, const struct record *r);
+
 /* Find out again who is calling and what they may do: time has passed. */
 int call_renew(struct call *c, struct err *err) MUST_CHECK;
 

@@ -50,9 +50,6 @@ static int take_place(struct call *c, struct tx *tx, struct instance *i,
 
 	if (owner_network(c, tx, i->network_id, &n, err) < 0)
 		return -1;
-	if (n->meta.deleted_at)
-		return err_at(err, ERR_CONFLICT, "/networkId",
-			      "network \"%s\" is being deleted", n->meta.name);
 	i->organization_id = n->organization_id;
 	i->project_id = n->project_id;
 	i->region_id = n->region_id;
@@ -225,6 +222,9 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 		if (f)
 			new->status.price = *usage_price(f, new->spec.market);
 	}
+	/* Whatever is asked of it, it is tried again. */
+	if (old->status.state == INSTANCE_FAILED && !old->status.launched_at)
+		new->status.state = INSTANCE_PENDING;
 	new_amounts(c, tx, new, plan, &p.amounts);
 	if (instance_confirm(c, tx, &p, err) < 0)
 		return -1;

@@ -230,6 +230,15 @@ static const char *between(struct call *c, const char *last, const char *next)
 	return arena_memdup(c->x->arena, next, same + 1);
 }
 
+static void add_item(struct call *c, struct record *r, struct buf *out)
+{
+	struct buf room = BUF_INIT((size_t)1 << 20);
+
+	permit_show(c, r, &room);
+	buf_add(out, r->json, r->len);
+	buf_release(&room);
+}
+
 /* Up to the limit, and one more to know that there is one; the place to go on
  * from, or NULL at the end. */
 static const char *write_items(struct call *c, const struct page *p,
@@ -251,7 +260,7 @@ static const char *write_items(struct call *c, const struct page *p,
 			buf_addc(out, ',');
 		else
 			make_room(scan, p, r.len, out);
-		buf_add(out, r.json, r.len);
+		add_item(c, &r, out);
 		shown = r.id;
 	}
 	return NULL;

@@ -42,7 +42,7 @@ void handle_get(struct call *c)
 	if (match && call_matches(match, r.revision))
 		call_reply(c, 304, NULL, 0, r.revision);
 	else
-		call_reply(c, 200, r.json, r.len, r.revision);
+		call_show(c, &r);
 }
 
 /* Keys of tags that begin like this are ours: they find machines again. */

@@ -80,6 +80,38 @@ bool permit_sees(const struct call *c, const struct kind *k, const void *object)
 	return may(c, k, VERB_READ, o);
 }
 
+/* Whom else a region is for, how it is reached and what its provider says are
+ * not for those who use it. */
+static void redact(const struct call *c, struct region *r, const char **ids)
+{
+	const char *const *all = r->spec.organization_ids.at;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->spec.organization_ids.n; i++)
+		if (access_in(c->who, (struct owner){all[i], NULL}))
+			ids[n++] = all[i];
+	r->spec.organization_ids = (struct items){ids, n};
+	r->spec.options = NULL;
+	r->status.reason.provider_code = NULL;
+	r->status.reason.provider_message = NULL;
+}
+
+void permit_show(const struct call *c, struct record *r, struct buf *room)
+{
+	const char *ids[FIELD_LIST_MOST];
+	struct region shown;
+
+	if (c->noun->kind != &region_kind ||
+	    may(c, &region_kind, VERB_READ, (struct owner){0}))
+		return;
+	shown = *(const struct region *)r->object;
+	redact(c, &shown, ids);
+	buf_clear(room);
+	field_encode(region_kind.fields, &shown, FIELD_PUBLIC, room);
+	r->json = room->data;
+	r->len = room->len;
+}
+
 bool permit_view(void *ctx, const struct kind *k, const void *object)
 {
 	const struct call *c = ctx;

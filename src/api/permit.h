@@ -12,6 +12,10 @@
 bool permit_sees(const struct call *c, const struct kind *k,
 		 const void *object);
 
+/* What the caller is shown of R, which it may read: its JSON as it is, or in ROOM
+ * without what is the platform's to know. */
+void permit_show(const struct call *c, struct record *r, struct buf *room);
+
 /* What the caller's objects may refer to, as the store's question in a
  * transaction: what it may read, and its own organization, project and regions,
  * which follow from what it names.  CTX is the call. */

@@ -27,21 +27,6 @@ static bool look(const struct wait *w, struct record *r)
 			 w->call->id, r);
 }
 
-/* It has failed at what is wanted now, as far as it says which that is: it
- * waits for somebody to do something. */
-static bool has_failed(const struct wait *w, const struct record *r,
-		       const void *state)
-{
-	const struct meta *meta = r->object;
-	const void *at;
-	const struct field *f =
-		field_find(w->call->noun->kind->fields,
-			   "status.observedGeneration", r->object, &at);
-
-	return field_is(w->state, state, "failed") &&
-	       (!f || *(const int64_t *)at == meta->generation);
-}
-
 static bool is_over(const struct wait *w, bool there, const struct record *r)
 {
 	const void *at;
@@ -52,7 +37,9 @@ static bool is_over(const struct wait *w, bool there, const struct record *r)
 		return strcmp(w->word, "changed") == 0 &&
 		       r->revision != w->since;
 	field_find(w->call->noun->kind->fields, "status.state", r->object, &at);
-	return field_is(w->state, at, w->word) || has_failed(w, r, at);
+	/* What has failed waits for somebody to do something. */
+	return field_is(w->state, at, w->word) ||
+	       field_is(w->state, at, "failed");
 }
 
 static void finish(struct wait *w)
@@ -67,7 +54,7 @@ static void finish(struct wait *w)
 	if (call_renew(c, &err) < 0)
 		call_fail(c, &err);
 	else if (look(w, &r) && permit_sees(c, c->noun->kind, r.object))
-		call_reply(c, 200, r.json, r.len, r.revision);
+		call_show(c, &r);
 	else
 		call_reply(c, 204, NULL, 0, 0);
 }
@@ -155,7 +142,7 @@ void handle_wait(struct call *c, const struct record *now)
 	if (since && !call_matches(since, now->revision))
 		w->since = 0;
 	if (is_over(w, true, now) || ms == 0) {
-		call_reply(c, 200, now->json, now->len, now->revision);
+		call_show(c, now);
 		return;
 	}
 	c->wait = w;

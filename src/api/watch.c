@@ -70,6 +70,17 @@ static bool shows(const struct watch *w, const void *object)
 	       permit_sees(w->call, w->call->noun->kind, object);
 }
 
+static void add_put(const struct watch *w, const struct record *r, uint64_t id,
+		    struct buf *out)
+{
+	struct buf room = BUF_INIT((size_t)1 << 20);
+	struct record shown = *r;
+
+	permit_show(w->call, &shown, &room);
+	add_event(out, "put", shown.json, shown.len, id);
+	buf_release(&room);
+}
+
 static void fill_snapshot(struct watch *w, struct buf *out)
 {
 	const struct store *s = w->call->api->conf.store;
@@ -86,7 +97,7 @@ static void fill_snapshot(struct watch *w, struct buf *out)
 		}
 		memcpy(w->after, r.id, strlen(r.id) + 1);
 		if (shows(w, r.object))
-			add_event(out, "put", r.json, r.len, 0);
+			add_put(w, &r, 0, out);
 	}
 	exchange_wake(w->call->x);
 }
@@ -100,7 +111,7 @@ static void add_change(struct watch *w, const struct event *e, struct buf *out)
 	uint64_t id = e->last ? e->now.revision : 0;
 
 	if (now) {
-		add_event(out, "put", e->now.json, e->now.len, id);
+		add_put(w, &e->now, id, out);
 	} else if (before) {
 		char json[96];
 		struct buf b = BUF_INIT(sizeof(json));

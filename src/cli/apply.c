@@ -411,7 +411,8 @@ int apply_run(struct cli *c, int argc, char **argv)
 	rc = prepare(&a, &args);
 	if (rc)
 		return rc;
-	apply_show(&a);
+	if (!c->quiet || args_has(&args, "plan"))
+		apply_show(&a);
 	if (args_has(&args, "plan") || !count_changes(&a))
 		return EXIT_OK;
 	if (check_allowed(&a) < 0)

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/field_ops.h"
 #include "base/yaml.h"
+#include "cli/details.h"
 #include "cli/plan.h"
 #include "cli/resolve.h"
 #include "cli/text.h"
@@ -38,6 +39,26 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
+const char *output_refers(const struct field *f)
+{
+	static const char *const others[][2] = {
+		{"instanceId", "instance"},
+		{"volumeId", "volume"},
+		{"flavorId", "flavor"},
+	};
+
+	for (size_t i = 0; !f->refers && i < COUNT_OF(others); i++)
+		if (strcmp(f->name, others[i][0]) == 0)
+			return others[i][1];
+	return f->refers;
+}
+
+/* Its kind is in a field of its own. */
+static bool is_object_id(const struct field *f)
+{
+	return strcmp(f->name, "objectId") == 0;
+}
+
 static const char *title_of(const struct field *f, const char *path, bool wide,
 			    struct arena *a)
 {
@@ -47,10 +68,12 @@ static const char *title_of(const struct field *f, const char *path, bool wide,
 		return text_caps(a, f->name);
 	if (strcmp(f->name, "createdAt") == 0)
 		return "AGE";
+	if (is_object_id(f))
+		return "OBJECT";
 	if (f->refers && f->type == FIELD_LIST)
 		return text_caps(
 			a, arena_printf(a, "%ss", without(a, f->name, "Ids")));
-	if (f->refers)
+	if (output_refers(f))
 		return text_caps(a, without(a, f->name, "Id"));
 	return text_caps(a, without(a, f->name, "At"));
 }
@@ -95,7 +118,8 @@ void output_begin(const struct output_columns *cols, struct table *t)
 		const struct field *f = cols->list[i].field;
 		bool free_text =
 			f->type == FIELD_TAGS || f->type == FIELD_LIST ||
-			f->type == FIELD_RAW || f->format == &format_text;
+			f->type == FIELD_RAW || f->format == &format_text ||
+			(f->type == FIELD_STRING && !f->format);
 		bool name = strcmp(f->name, "name") == 0;
 
 		table_column(t, cols->list[i].title,
@@ -164,8 +188,8 @@ static void add_list(const struct cli *c, const struct node *array,
 }
 
 /* A value in a line; F may be NULL, when the field is news to us. */
-static void add_value(const struct cli *c, const struct field *f,
-		      const struct node *n, struct buf *out)
+void output_value(const struct cli *c, const struct field *f,
+		  const struct node *n, struct buf *out)
 {
 	switch (node_type(n)) {
 	case NODE_STRING:
@@ -210,10 +234,11 @@ static void add_cell(const struct cli *c, const struct output_column *col,
 		return;
 	if (!wide && time_of(col->field, n, &at))
 		text_add_age(out, clock_wall(c->clock) - at);
-	else if (!wide && col->field->refers && node_type(n) == NODE_STRING)
+	else if (!wide && node_type(n) == NODE_STRING &&
+		 (output_refers(col->field) || is_object_id(col->field)))
 		buf_adds(out, resolve_name(c, node_string(n, NULL)));
 	else
-		add_value(c, col->field, n, out);
+		output_value(c, col->field, n, out);
 }
 
 void output_row(struct cli *c, const struct output_columns *cols,
@@ -268,6 +293,38 @@ static void print_name(struct cli *c, const struct kind *k,
 	cli_print(c, &b);
 }
 
+/* The names of objects of every kind. */
+static void learn_objects(struct cli *c, const struct node *items)
+{
+	for (const struct kind *const *k = kinds; *k; k++) {
+		struct node *some = node_new_array(&c->arena);
+
+		for (size_t i = 0; i < node_count(items); i++) {
+			struct node *n = node_at(items, i);
+			const char *kind = node_text(n, "objectKind");
+
+			if (kind && strcmp(kind, (*k)->name) == 0)
+				node_append(&c->arena, some, n);
+		}
+		if (node_count(some))
+			resolve_names(c, (*k)->name, some, "objectId");
+	}
+}
+
+void output_learn(struct cli *c, const struct output_columns *cols,
+		  const struct node *items)
+{
+	for (size_t i = 0; !cols->wide && i < cols->n; i++) {
+		const struct output_column *col = &cols->list[i];
+
+		if (output_refers(col->field))
+			resolve_names(c, output_refers(col->field), items,
+				      col->path);
+		else if (is_object_id(col->field))
+			learn_objects(c, items);
+	}
+}
+
 /* On a terminal a column in which nothing is said is left out. */
 static void drop_empty(struct output_columns *cols, const struct node *items)
 {
@@ -295,10 +352,7 @@ static void print_table(struct cli *c, const struct kind *k,
 	output_columns(&cols, k, c->output == OUTPUT_WIDE, &c->arena);
 	if (c->style.width && !cols.wide)
 		drop_empty(&cols, items);
-	for (size_t i = 0; !cols.wide && i < cols.n; i++)
-		if (cols.list[i].field->refers)
-			resolve_names(c, cols.list[i].field->refers, items,
-				      cols.list[i].path);
+	output_learn(c, &cols, items);
 	table_init(&t, &c->arena);
 	output_begin(&cols, &t);
 	for (size_t i = 0; i < node_count(items); i++)
@@ -329,136 +383,6 @@ void output_list(struct cli *c, const struct kind *k, const struct node *items)
 		cli_say(c, "No %s.", k->plural);
 }
 
-/* A document as lines of label and value, in what order the server has. */
-struct details {
-	struct cli *cli;
-	struct table table;
-	unsigned depth;
-};
-
-static const struct field *row_named(const struct field *fields,
-				     const char *name)
-{
-	struct field_walk w;
-	const struct field *f;
-
-	if (!fields)
-		return NULL;
-	w = field_walk(fields);
-	while ((f = field_walk_next(&w, NULL)))
-		if (strcmp(f->name, name) == 0)
-			return f;
-	return NULL;
-}
-
-static void add_label(struct details *d, const char *key)
-{
-	struct arena *a = &d->cli->arena;
-
-	table_cell(&d->table,
-		   arena_printf(a, "%*s%s", (int)(2 * d->depth), "",
-				text_words(a, key)),
-		   TONE_HEAD);
-}
-
-static void add_detail(struct details *d, const struct field *f,
-		       const char *key, const struct node *n)
-{
-	struct cli *c = d->cli;
-	struct buf b = BUF_INIT((size_t)16 << 20);
-	enum tone tone = TONE_PLAIN;
-	const char *text;
-	int64_t at;
-
-	add_value(c, f, n, &b);
-	text = arena_strdup(&c->arena, buf_str(&b));
-	if (f && f->refers && node_type(n) == NODE_STRING) {
-		const char *name = resolve_name(c, text);
-
-		if (strcmp(name, text) != 0)
-			buf_addf(&b, " (%s)", name);
-	} else if (time_of(f, n, &at)) {
-		buf_adds(&b, " (");
-		text_add_age(&b, clock_wall(c->clock) - at);
-		buf_adds(&b, at <= clock_wall(c->clock) ? " ago)" : ")");
-	} else if (f && f->type == FIELD_ENUM) {
-		tone = table_state_tone(text);
-	}
-	add_label(d, key);
-	table_cell(&d->table, buf_str(&b), tone);
-	buf_release(&b);
-}
-
-/* Nothing but zeroes in it. */
-static bool says_nothing(const struct node *object)
-{
-	struct node_walk w = node_walk(object);
-	const struct node *n;
-	const char *key;
-
-	while ((n = node_walk_next(&w, &key)))
-		if (node_type(n) != NODE_INT || node_int(n))
-			return false;
-	return true;
-}
-
-static void add_details(struct details *d, const struct field *fields,
-			const struct node *doc)
-{
-	struct node_walk w = node_walk(doc);
-	const struct node *n;
-	const char *key;
-
-	while ((n = node_walk_next(&w, &key))) {
-		const struct field *f = row_named(fields, key);
-		bool section = node_type(n) == NODE_OBJECT &&
-			       (!f || f->type == FIELD_OBJECT) && d->depth < 8;
-
-		if (!section) {
-			add_detail(d, f, key, n);
-			continue;
-		}
-		if (says_nothing(n))
-			continue;
-		add_label(d, key);
-		table_cell(&d->table, "", TONE_PLAIN);
-		d->depth++;
-		add_details(d, f ? f->fields : NULL, n);
-		d->depth--;
-	}
-}
-
-static void learn_names(struct cli *c, const struct field *fields,
-			const char *path, const struct node *items)
-{
-	struct field_walk w = field_walk(fields);
-	const struct field *f;
-
-	while ((f = field_walk_next(&w, NULL))) {
-		const char *here = arena_printf(&c->arena, "%s%s%s", path,
-						*path ? "." : "", f->name);
-
-		if (f->type == FIELD_OBJECT)
-			learn_names(c, f->fields, here, items);
-		else if (f->refers)
-			resolve_names(c, f->refers, items, here);
-	}
-}
-
-static void print_details(struct cli *c, const struct kind *k,
-			  const struct node *doc)
-{
-	struct details d = {.cli = c};
-	struct buf b = BUF_INIT(TEXT_MOST);
-
-	table_init(&d.table, &c->arena);
-	table_column(&d.table, "", 0);
-	table_column(&d.table, "", 0);
-	add_details(&d, k ? k->fields : NULL, doc);
-	table_write(&d.table, &c->style, false, &b);
-	cli_print(c, &b);
-}
-
 void output_one(struct cli *c, const struct kind *k, const struct node *doc)
 {
 	struct node *items = node_new_array(&c->arena);
@@ -482,8 +406,7 @@ void output_one(struct cli *c, const struct kind *k, const struct node *doc)
 		break;
 	case OUTPUT_DEFAULT:
 	case OUTPUT_WIDE:
-		learn_names(c, k->fields, "", items);
-		print_details(c, k, doc);
+		details_print(c, k, doc);
 		break;
 	}
 }

@@ -30,6 +30,18 @@ void output_begin(const struct output_columns *cols, struct table *t);
 void output_row(struct cli *c, const struct output_columns *cols,
 		const struct node *doc, struct table *t);
 
+/* Look up the names of what the columns refer to. */
+void output_learn(struct cli *c, const struct output_columns *cols,
+		  const struct node *items);
+
+/* The kind that a field refers to, also where nothing holds it to that; NULL:
+ * it does not. */
+const char *output_refers(const struct field *f);
+
+/* A value in a line; F may be NULL, when the field is news to us. */
+void output_value(const struct cli *c, const struct field *f,
+		  const struct node *n, struct buf *out);
+
 /* An array of documents, as --output says. */
 void output_list(struct cli *c, const struct kind *k, const struct node *items);
 

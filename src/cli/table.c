@@ -104,7 +104,7 @@ static const char *escape_of(enum tone tone)
 void table_add_toned(struct buf *out, const struct style *style, enum tone tone,
 		     const char *text)
 {
-	const char *escape = style->color ? escape_of(tone) : NULL;
+	const char *escape = style->color && *text ? escape_of(tone) : NULL;
 
 	if (escape)
 		buf_adds(out, escape);

@@ -31,7 +31,8 @@ void terminal_take(struct terminal *t, FILE *in, FILE *out)
 	struct termios raw;
 
 	t->screen = out;
-	fputs("\033[?1049h\033[?25l", out);
+	/* The other screen, no cursor, and long lines are cut. */
+	fputs("\033[?1049h\033[?25l\033[?7l", out);
 	fflush(out);
 	if (tcgetattr(fileno(in), &t->before) < 0)
 		return;
@@ -48,7 +49,7 @@ void terminal_close(struct terminal *t)
 	sigset_t set = watched();
 
 	if (t->screen) {
-		fputs("\033[?25h\033[?1049l", t->screen);
+		fputs("\033[?7h\033[?25h\033[?1049l", t->screen);
 		fflush(t->screen);
 	}
 	if (t->keys >= 0)

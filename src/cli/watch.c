@@ -101,10 +101,7 @@ static void learn_names(struct watch *w, struct node *doc)
 	struct node *items = node_new_array(&w->arena);
 
 	node_append(&w->arena, items, doc);
-	for (size_t i = 0; !w->columns.wide && i < w->columns.n; i++)
-		if (w->columns.list[i].field->refers)
-			resolve_names(c, w->columns.list[i].field->refers,
-				      items, w->columns.list[i].path);
+	output_learn(c, &w->columns, items);
 }
 
 static void begin_table(struct watch *w)

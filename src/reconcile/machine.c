@@ -134,6 +134,18 @@ static void ask(struct work *w, const struct machine_known *known,
 	work_call(w, v->i->region_id, &c->call);
 }
 
+/* We know of a launch that no document tells of: its answer could not be
+ * written.  Then the work must not be forgotten. */
+static bool is_unwritten(struct work *w, const struct server *s)
+{
+	const struct memo *memo = work_memo(w);
+
+	return s && !s->status.provider_id && !s->attempt.spent &&
+	       memo->number == s->number &&
+	       memo->attempt == s->attempt.number &&
+	       memo->called_at > s->attempt.called_at;
+}
+
 static void rest(struct work *w, const struct machine_view *v,
 		 const struct machine_step *step,
 		 const struct machine_waits *waits)
@@ -142,6 +154,8 @@ static void rest(struct work *w, const struct machine_view *v,
 
 	if (step->until)
 		work_wait(w, step->until);
+	if (is_unwritten(w, v->s))
+		work_await(w, &instance_kind, work_id(w));
 	if (v->i->spec.paused && !v->i->meta.deleted_at)
 		return;
 	if (v->region_paused || stuck)

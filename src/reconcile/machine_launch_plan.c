@@ -106,7 +106,8 @@ static void plan_lost(const struct machine_view *v, struct machine_step *ret)
 			  "the machine is no longer at the provider");
 }
 
-static bool plan_after_change(const struct machine_view *v,
+/* A change that destroys what there was goes on with another machine. */
+static void plan_after_change(const struct machine_view *v,
 			      struct machine_step *ret)
 {
 	switch (v->i->status.change.action) {
@@ -116,11 +117,11 @@ static bool plan_after_change(const struct machine_view *v,
 			plan_do(ret, MACHINE_NEXT);
 		else
 			plan_try(v, ret);
-		return true;
+		return;
 	case CHANGE_RESIZE:
 		if (!has_run(v)) {
 			plan_try(v, ret);
-			return true;
+			return;
 		}
 		break;
 	default:
@@ -128,13 +129,16 @@ static bool plan_after_change(const struct machine_view *v,
 	}
 	plan_do(ret, MACHINE_DROP_CHANGE);
 	ret->why = "the machine is no longer at the provider";
-	return true;
 }
 
 void plan_after(const struct machine_view *v, struct machine_step *ret)
 {
-	if (has_new_change(v) && plan_after_change(v, ret))
+	bool changing = v->i->status.change.action && has_run(v);
+
+	if (has_new_change(v) || changing) {
+		plan_after_change(v, ret);
 		return;
+	}
 	if (has_run(v)) {
 		plan_lost(v, ret);
 		return;

@@ -1,13 +1,18 @@
 #!/usr/bin/python3
 """The client's verbs of machines against a stand-in for the server."""
+import fcntl
 import json
 import os
 import pty
 import re
+import select
 import signal
 import stat
+import struct
 import subprocess
 import sys
+import termios
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cli_rig import MUSTER, Client, check, done, has  # noqa: E402
@@ -19,13 +24,8 @@ def on_terminal(c, *args, keys=b"", until=None, columns=80):
     """What a terminal shows, and how the program ended."""
     pid, fd = pty.fork()
     if pid == 0:
-        os.environ["COLUMNS"] = str(columns)
         os.execve(MUSTER, [MUSTER, *args], c.env)
-    import fcntl
-    import struct
-    import termios
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0,
-                                                    0))
+    resize(fd, 24, columns)
     seen = b""
     try:
         while True:
@@ -279,6 +279,61 @@ echo "${COMPREPLY[@]}"
           "own verbs are completed", r.stdout, r.stderr)
 
 
+def screen(c, stub):
+    """top on a terminal: what comes is seen without being asked for."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(MUSTER, [MUSTER, "top", "--project", "web"], c.env)
+    resize(fd, 24, 80)
+    seen = read_screen(fd, b"", b"web-1")
+    asked = len([q for q in stub.requests if "/v1/instances" in q[1]])
+    stub.make("instances", name="newcomer", networkId=stub.net["id"],
+              projectId=stub.project["id"], spec={"power": "on"},
+              status={"state": "pending", "change": {
+                  "action": "rebuild", "step": "stopping"}})
+    seen = read_screen(fd, seen, b"rebuild: stopping")
+    check(has(seen.decode(), "newcomer", "quota: instances 2/8, vcpus 3",
+              "\033[?1049h"), "top shows what comes", seen.decode())
+    check(len([q for q in stub.requests if "/v1/instances" in q[1]]) == asked,
+          "by watching, not by asking")
+    resize(fd, 12, 40)
+    os.kill(pid, signal.SIGWINCH)
+    seen = read_screen(fd, b"", b"\033[12;1H")
+    last = seen.decode().split("\033[H")[-1]
+    check(last.count("\n") <= 12 and "\033[J\033[12;1H" in last,
+          "and fits another size", last)
+    os.write(fd, b"q")
+    try:
+        while True:
+            more = os.read(fd, 4096)
+            if not more:
+                break
+            seen += more
+    except OSError:
+        pass
+    _, status = os.waitpid(pid, 0)
+    check(status == 0 and seen.endswith(b"\033[?1049l"),
+          "q ends it, and the screen is as it was", seen[-40:])
+    os.close(fd)
+    r = c.expect(0, "top in a pipe", "top")
+    check("newcomer" in r.stdout and "\033" not in r.stdout,
+          "is printed once", r.stdout)
+    c.expect(3, "top of no project", "top", "--project", "none")
+
+
+def resize(fd, rows, columns):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0,
+                                                    0))
+
+
+def read_screen(fd, seen, until):
+    end = time.time() + 20
+    while until not in seen and time.time() < end:
+        if select.select([fd], [], [], 0.1)[0]:
+            seen += os.read(fd, 4096)
+    return seen
+
+
 def main():
     stub = Machines()
     c = Client(stub.url, TOKEN)
@@ -290,6 +345,7 @@ def main():
     stories(stub, c)
     others(stub, c)
     completes(c)
+    screen(c, stub)
     return done()
 
 

@@ -558,8 +558,14 @@ def poor_changes(w):
 
 
 def never_launched(w):
+    volume = made(w.call.post("/v1/volumes", {
+        "name": "wanted", "projectId": w.a.project, "regionId": w.region,
+        "spec": {"sizeGiB": 1}}))["id"]
     w.admin.patch(f"/v1/regions/{w.region}", {"spec": {"paused": True}})
-    one = made(w.ask("unborn-1"))
+    one = made(w.ask("unborn-1", volumes=[{"volumeId": volume}]))
+    refused("a volume that another is to have", w.ask(
+        volumes=[{"volumeId": volume}]), 409, "/spec/volumes/0/volumeId",
+        "unborn-1")
     reply = taken("what was never launched has nothing to lose", w.call.patch(
         w.path(one), {"spec": {"imageId": w.images["ubuntu-24.04"],
                                "zone": "b"}}), 200)
@@ -747,7 +753,23 @@ def secrets(w):
 def waiting(w):
     refused("a state that is none", w.call.get(
         w.path(made(w.ask("wait-1"))) + "?wait=happy"), 400, word="running")
-    made(w.network("doomed", "10.8.0.0/24"))
+    region = w.new_region("doomed", options={"bootFailureRate": 1000})["id"]
+    w.ready(f"/v1/regions/{region}")
+    net = made(w.network("doomed", "10.8.0.0/24", region=region))["id"]
+    one = made(w.ask("doomed-1", network=net,
+                     flavor=w.named("flavors", region)["small"],
+                     image=w.named("images", region)["debian-12"]))
+    reply = w.call.get(w.path(one) + "?wait=running&timeoutMs=60000").json
+    tap.eq((reply["status"]["state"], reply["status"]["provisioning"]),
+           ("failed", "error"),
+           "nobody waits for what has failed to come to run")
+    w.admin.patch(f"/v1/regions/{region}", {"spec": {"options": {
+        "bootFailureRate": 0}}})
+    again = taken("whatever is asked of it, it is tried again", w.call.patch(
+        w.path(one), {"description": "again"}), 200)
+    tap.eq(again["status"]["state"], "pending", "as it then says")
+    tap.eq(w.wait(one, "running")["status"]["state"], "running",
+           "and it comes to run")
     one = made(w.ask("wait-2", power="off"))
     tap.eq(w.wait(one, "stopped")["status"]["state"], "stopped",
            "one that is to be off comes to be off")

@@ -248,8 +248,6 @@ def main():
     with urllib.request.urlopen(w.cloud.url + "/options",
                                 b'{"keepsUserData": true}') as answer:
         answer.read()
-    w.make("quotas", {"organizationId": w.organization, "limits": [
-        {"kind": "instances", "limit": 40}, {"kind": "vcpus", "limit": 80}]})
     tap.section(composed, w)
     if shutil.which("ssh") and (shutil.which("sshd") or
                                 os.path.exists("/usr/sbin/sshd")):

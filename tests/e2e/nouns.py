@@ -9,7 +9,7 @@ import hashlib
 import uuid
 
 from cloud import KEY, Cloud, refused, taken
-from muster import run, tap
+from muster import Watch, run, tap
 from tenant import Account, made
 
 
@@ -94,6 +94,27 @@ def visibility(w):
         "there", region=mine["id"], prefix="10.78.0.0/24"), 201)
     refused("a region in use is not deleted", w.admin.delete(path), 409,
             word='network \\"there\\"')
+
+
+def redacted(w):
+    """Whom else a region is for, and how it is reached, users are not told."""
+    region = w.new_region("both", only=[w.a.id, w.b.id],
+                          options={"launchMs": 7})
+    path = f"/v1/regions/{region['id']}"
+    with Watch(w.server, "/v1/regions",
+               token=w.a.accounts["user"].secret) as watch:
+        watched = b"".join(e.data.encode() for e in watch.until("ready"))
+    told = [w.a.call().get(path).body, w.a.call().get("/v1/regions").body,
+            w.a.call().get(path + "?wait=changed&timeoutMs=1").body, watched]
+    wrong = [text for text in told if region["id"].encode() not in text or
+             w.b.id.encode() in text or b"launchMs" in text or
+             w.a.id.encode() not in text]
+    tap.eq(wrong, [], "a user is shown no options, and no other organization")
+    seen = w.admin.get(path).json["spec"]
+    tap.eq((seen["options"], seen["organizationIds"]),
+           ({"launchMs": 7}, [w.a.id, w.b.id]), "an operator sees all of it")
+    w.admin.delete(path)
+    w.admin.get(path + "?wait=deleted&timeoutMs=10000")
 
 
 def narrowed(w):
@@ -530,10 +551,10 @@ def main():
     quota = [{"kind": "networks", "limit": 40}]
     made(w.admin.post("/v1/quotas", {"organizationId": w.a.id,
                                      "limits": quota}))
-    for section in (regions, drivers, visibility, narrowed, network_rules,
-                    owners, group_rules, authorities, volumes,
-                    asked_again, images,
-                    counted, deletion, in_use, servers, plans, whole):
+    for section in (regions, drivers, visibility, redacted, narrowed,
+                    network_rules, owners, group_rules, authorities, volumes,
+                    asked_again, images, counted, deletion, in_use, servers,
+                    plans, whole):
         tap.section(section, w)
 
 

@@ -338,6 +338,42 @@ static void volumes_come_and_go(void)
 	end(&y, id);
 }
 
+static void a_volume_follows_a_replacement(void)
+{
+	struct yard y;
+	const char *id = begin_running(&y, NULL);
+
+	yard_change(&y, id, with_volume, 0);
+	yard_run(&y, MINUTE);
+	yard_change(&y, id, NULL, CHANGE_REPLACE);
+	yard_run(&y, MINUTE);
+	CHECK(is_settled(&y, id, INSTANCE_RUNNING));
+	CHECK(yard_server(&y, id)->number == 2);
+	CHECK(yard_server(&y, id)->status.volumes.n == 1);
+	CHECK(volume(&y)->status.instance_id &&
+	      strcmp(volume(&y)->status.instance_id, id) == 0);
+	yard_change(&y, id, without_volume, 0);
+	yard_run(&y, MINUTE);
+	end(&y, id);
+}
+
+static void larger(struct instance *i)
+{
+	i->spec.root_disk.size_gib = 25;
+}
+
+static void the_root_disk_grows_while_it_runs(void)
+{
+	struct yard y;
+	const char *id = begin_running(&y, NULL);
+
+	yard_change(&y, id, larger, 0);
+	yard_run(&y, MINUTE);
+	CHECK(is_settled(&y, id, INSTANCE_RUNNING));
+	CHECK(yard_server(&y, id)->asked.root_disk_gib == 25);
+	end(&y, id);
+}
+
 static void a_volume_may_go_with_its_instance(void)
 {
 	struct yard y;
@@ -417,6 +453,8 @@ int main(void)
 	RUN(settings_reach_a_machine_that_runs);
 	RUN(an_address_that_comes_is_seen);
 	RUN(volumes_come_and_go);
+	RUN(a_volume_follows_a_replacement);
+	RUN(the_root_disk_grows_while_it_runs);
 	RUN(a_volume_may_go_with_its_instance);
 	RUN(nothing_is_called_while_it_is_paused);
 	RUN(it_expires);

@@ -191,6 +191,26 @@ static void a_deletion_during_the_launch_takes_the_machine_along(void)
 	end(&y, id);
 }
 
+static void pause_it(struct instance *i)
+{
+	i->spec.paused = true;
+}
+
+/* The answer cannot be written, and then nothing is to be done for a while. */
+static void a_launch_that_is_written_nowhere_is_not_forgotten(void)
+{
+	struct yard y;
+	const char *id = begin(&y, NULL);
+
+	reach_call(&y);
+	yard_call(&y, true);
+	memory_answer(y.backend, MEMORY_REFUSED);
+	yard_change(&y, id, pause_it, 0);
+	yard_run(&y, MINUTE);
+	CHECK(yard_machines(&y) == 1);
+	end(&y, id);
+}
+
 static void a_deletion_outlasts_a_cloud_that_is_down(void)
 {
 	struct yard y;
@@ -495,6 +515,7 @@ int main(void)
 	RUN(an_answer_that_is_lost_is_asked_for_again);
 	RUN(a_deletion_before_the_launch_calls_nothing);
 	RUN(a_deletion_during_the_launch_takes_the_machine_along);
+	RUN(a_launch_that_is_written_nowhere_is_not_forgotten);
 	RUN(a_deletion_outlasts_a_cloud_that_is_down);
 	RUN(what_is_sold_out_is_taken_elsewhere);
 	RUN(when_all_is_sold_out_it_waits_and_says_so);

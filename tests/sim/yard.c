@@ -21,6 +21,7 @@
 #include "provider/sim.h"
 #include "provider/sim_cloud.h"
 #include "reconcile/engine_priv.h"
+#include "rig/files.h"
 
 #define TURNS_MOST 200000
 
@@ -227,9 +228,7 @@ void yard_open(struct yard *y, const char *options)
 	y->clock = (struct clock){wall, mono};
 	y->now = 1800000000000;
 	random_seed(&y->random, 7);
-	snprintf(y->folder, sizeof(y->folder), "/tmp/muster-yard-XXXXXX");
-	if (!mkdtemp(y->folder))
-		abort();
+	files_new(y->folder);
 	y->disk = disk_new();
 	start(y);
 	snprintf(text, sizeof(text), "%s", options ? options : none);
@@ -258,13 +257,9 @@ void yard_options(struct yard *y, const char *options)
 
 void yard_close(struct yard *y)
 {
-	char command[128];
-
 	stop(y);
 	disk_free(y->disk);
-	snprintf(command, sizeof(command), "rm -rf %s", y->folder);
-	if (system(command) != 0)
-		fprintf(stderr, "yard: %s is left\n", y->folder);
+	files_remove(y->folder);
 }
 
 const char *yard_id(const struct kind *k, const char *name)
@@ -432,8 +427,13 @@ static struct sim_cloud *cloud(struct yard *y)
 {
 	const struct place *p =
 		site_place(regions_site(y->engine->regions, YARD_REGION));
+	/* The test may meddle with what controllers may only look at. */
+	union {
+		const struct provider *read;
+		struct provider *write;
+	} provider = {p ? p->provider : NULL};
 
-	return p ? sim_truth((struct provider *)(uintptr_t)p->provider) : NULL;
+	return p ? sim_truth(provider.write) : NULL;
 }
 
 size_t yard_machines(struct yard *y)

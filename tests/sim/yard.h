@@ -34,7 +34,7 @@ struct yard {
 	struct engine *engine;
 	struct list jobs;
 	uint64_t wake;
-	char folder[64];
+	char folder[32];
 	uint64_t calls; /* that the cloud has had */
 };
 
