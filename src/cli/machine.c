@@ -37,7 +37,7 @@ static const struct action actions[] = {
 	{&region_kind, "resume", "Resumed", "Resumed", NULL, PROGRESS_SETTLED,
 	 0},
 	{&region_kind, "sync", "Reading the catalogue of", "Read", NULL,
-	 PROGRESS_SETTLED, -1},
+	 PROGRESS_SYNCED, -1},
 };
 
 static const struct action *find_action(const struct kind *k, const char *verb)

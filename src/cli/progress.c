@@ -99,6 +99,10 @@ enum progress_verdict progress_judge(const struct progress_goal *g,
 		return PROGRESS_REACHED;
 	if (g->aim == PROGRESS_SETTLED && is_settled(doc))
 		return PROGRESS_REACHED;
+	if (g->aim == PROGRESS_SYNCED &&
+	    time_at(doc, "status.syncedAt") >
+		    time_at(g->doc, "status.syncedAt"))
+		return PROGRESS_REACHED;
 	if (g->aim != PROGRESS_GONE && now > then && is_stuck(doc))
 		return PROGRESS_FAILED;
 	return PROGRESS_WORKING;

@@ -16,6 +16,7 @@ enum progress_aim {
 	PROGRESS_STATE,   /* its state is the one wanted */
 	PROGRESS_SETTLED, /* nothing is left to be done to it */
 	PROGRESS_GONE,
+	PROGRESS_SYNCED, /* a region's catalogue was read since */
 };
 
 struct progress_goal {

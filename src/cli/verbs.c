@@ -298,7 +298,7 @@ static const struct command volume_verbs[] = {
 static const struct command region_verbs[] = {
 	{"sync", "Read a region's flavors and images now", "NAME-OR-ID...",
 	 "They are read every now and then anyway.", sync_examples,
-	 .fields = COMMAND_NARROW, .run = machine_act},
+	 wait_options, .fields = COMMAND_NARROW, .run = machine_act},
 	PAUSE_VERB("Nothing is asked of its provider meanwhile."),
 	RESUME_VERB,
 	EVENTS_VERB,

@@ -73,6 +73,9 @@ def begin(c):
     check("ready" in r.stderr, "comes to be", r.stderr)
     r = c.expect(0, "flavors", "flavor", "list", "--region", "sim")
     check(has(r.stdout, "small", "VCPUS"), "are listed", r.stdout)
+    r = c.expect(0, "sync --wait", "region", "sync", "sim", "--wait",
+                 "--timeout", "30s")
+    check("Read region sim" in r.stdout, "reads it again", r.stdout)
 
 
 def lives(c):

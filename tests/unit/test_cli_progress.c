@@ -62,6 +62,12 @@ static const struct {
 	 "{\"revision\":6,\"status\":{\"state\":\"ready\"}}", PROGRESS_REACHED},
 	{"a noun without a state", PROGRESS_SETTLED, NULL, "{\"revision\":6}",
 	 PROGRESS_REACHED},
+	{"a catalogue read before", PROGRESS_SYNCED, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"ready\"}}", PROGRESS_WORKING},
+	{"and since", PROGRESS_SYNCED, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"ready\","
+	 "\"syncedAt\":\"2026-11-15T09:00:00Z\"}}",
+	 PROGRESS_REACHED},
 	{"a deletion does not fail", PROGRESS_GONE, NULL,
 	 "{\"revision\":6,\"status\":{\"state\":\"failed\"}}",
 	 PROGRESS_WORKING},
