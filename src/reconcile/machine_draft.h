@@ -34,7 +34,8 @@ void draft_offering_refused(struct draft *d, size_t n, const char *why);
 /* The machine is gone: so are its attachments. */
 void draft_release_volumes(struct draft *d);
 
-/* Volume ID is at DEVICE of this instance; NULL: nowhere. */
+/* Volume ID is this instance's, at DEVICE ("": not known yet); NULL: it is
+ * nobody's. */
 void draft_volume(struct draft *d, const char *id, const char *device);
 
 /* What it uses is what it got: at most what was charged. */

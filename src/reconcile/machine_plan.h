@@ -68,14 +68,15 @@ enum machine_do {
 	MACHINE_DETACH,
 
 	/* Writing down. */
-	MACHINE_EXPIRE,      /* begin its deletion */
-	MACHINE_TRY,         /* another try, with `offering` */
-	MACHINE_NEXT,        /* another server */
-	MACHINE_GIVE_UP,     /* the machine is to go: `code`, `why` */
-	MACHINE_GONE,        /* it is seen to be */
-	MACHINE_FINISH,      /* the documents go, too */
-	MACHINE_PARK,        /* `code`, `why`, `waits_for`, `until` */
-	MACHINE_LATE,        /* it is not known what it does: `why` */
+	MACHINE_CLAIM,   /* `volume` is to be attached to it, and to no other */
+	MACHINE_EXPIRE,  /* begin its deletion */
+	MACHINE_TRY,     /* another try, with `offering` */
+	MACHINE_NEXT,    /* another server */
+	MACHINE_GIVE_UP, /* the machine is to go: `code`, `why` */
+	MACHINE_GONE,    /* it is seen to be */
+	MACHINE_FINISH,  /* the documents go, too */
+	MACHINE_PARK,    /* `code`, `why`, `waits_for`, `until` */
+	MACHINE_LATE,    /* it is not known what it does: `why` */
 	MACHINE_CHANGE_DONE, /* there is no change any more */
 	MACHINE_DROP_CHANGE, /* likewise, and it was not done: `why` */
 	MACHINE_SETTLE,      /* everything is as it is wanted */
