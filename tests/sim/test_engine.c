@@ -202,6 +202,33 @@ static void a_region_is_called_no_faster_than_it_says(void)
 	stage_release(&s);
 }
 
+/* Calls that hang are not all that there can be. */
+static void a_region_leaves_workers_to_the_others(void)
+{
+	struct stage s;
+	size_t n = 0;
+
+	scene_begin(&s, "{}");
+	stage_run(&s);
+	s.workers = 8;
+	stage_crash(&s);
+	stage_boot(&s);
+	stage_run(&s);
+	for (int i = 10; i < 40; i++) {
+		char id[40], name[16];
+
+		snprintf(id, sizeof(id),
+			 "00000000-0000-7000-8000-0000001000%02d", i);
+		snprintf(name, sizeof(name), "net-%d", i);
+		put_network_as(&s, id, name);
+	}
+	stage_settle(&s);
+	for (struct list *l = s.jobs.next; l != &s.jobs; l = l->next)
+		n++;
+	CHECK(n == 6);
+	stage_release(&s);
+}
+
 /* A deletion waits for nothing that was asked for before it. */
 static void deletions_come_first(void)
 {
@@ -529,6 +556,7 @@ int main(void)
 	RUN(tries_are_further_and_further_apart);
 	RUN(a_provider_that_is_too_busy_is_left_alone);
 	RUN(a_region_is_called_no_faster_than_it_says);
+	RUN(a_region_leaves_workers_to_the_others);
 	RUN(deletions_come_first);
 	RUN(a_change_during_a_call_is_told_after_it);
 	RUN(a_deletion_during_a_call_follows_it_at_once);
