@@ -86,6 +86,8 @@ void call_reply(struct call *c, int status, const char *json, size_t len,
 		add_tag(&tag, etag);
 		reply_header(&r, "ETag", tag.data);
 	}
+	if (c->route->flags & ROUTE_SECRET)
+		reply_header(&r, "Cache-Control", "no-store");
 	if (c->replayed)
 		reply_header(&r, "Idempotency-Replayed", "true");
 	if (status == 201 && c->id)

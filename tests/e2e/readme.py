@@ -4,13 +4,18 @@
 Every line of its walk that begins with "$ " is run by a shell in a folder where
 build/muster is the program and var the server's data, as after `make run`.  What
 the README shows below a line is what must be seen; numbers and ages may differ.
-A line whose output begins with "muster:" is one that is refused.
+A line whose output begins with "muster:" is one that is refused; whoever is
+asked says yes.
 """
 
+import fcntl
 import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 
 from muster import PATIENCE, Server, binary, folder, tap
 
@@ -45,19 +50,43 @@ def is_shown(line, lines):
     return line.strip() in ("", "…") or any(words(l) == want for l in lines)
 
 
+def read_all(master):
+    text = b""
+    while True:
+        try:
+            more = os.read(master, 65536)
+        except OSError:  # nobody is at the other end any more
+            return text
+        if not more:
+            return text
+        text += more
+
+
+def on_terminal(command, home, env):
+    """Status, and the lines that were seen, each as it was at some time."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 120, 0, 0))
+    process = subprocess.Popen(["/bin/sh", "-c", command], cwd=home, env=env,
+                               stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    os.write(master, b"y\n")
+    text = read_all(master).decode()
+    os.close(master)
+    status = process.wait(3 * PATIENCE)
+    # What moves the cursor begins a line anew; what colours it does not.
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return status, re.split(r"(?:\x1b\[[0-9;?]*[A-Za-z]|[\r\n])+", text)
+
+
 def follow(home, env, command, shown):
-    done = subprocess.run(["/bin/sh", "-c", command], cwd=home, env=env,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True,
-                          timeout=3 * PATIENCE, check=False)
+    status, lines = on_terminal(command, home, env)
     refused = any(line.startswith("muster:") for line in shown)
-    tap.ok((done.returncode != 0) == refused, f"{command}",
-           f"status {done.returncode}", done.stdout)
-    lines = done.stdout.split("\n")
+    tap.ok((status != 0) == refused, f"{command}", f"status {status}",
+           *lines)
     missing = [line for line in shown if not is_shown(line, lines)]
     if shown:
         tap.ok(not missing, "  and what the README shows is seen", missing,
-               "what was seen:", done.stdout)
+               "what was seen:", *lines)
 
 
 def main():
@@ -67,7 +96,7 @@ def main():
     os.mkdir(os.path.join(home, "build"))
     os.symlink(binary(), os.path.join(home, "build", "muster"))
     server = Server({"rehearse": True}, data=os.path.join(home, "var")).start()
-    env = {"HOME": home, "PATH": os.environ["PATH"], "COLUMNS": "120",
+    env = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm",
            "MUSTER_SERVER": server.url, "LANG": "C.UTF-8"}
     env.update({name: value for name, value in os.environ.items()
                 if name.endswith("SAN_OPTIONS")})
