@@ -30,6 +30,7 @@ void chain_add(struct chain *c, const struct audit *e)
 	struct buf b = BUF_INIT((size_t)1 << 30);
 
 	c->seq++;
+	buf_reserve(&b, e->len + 256);
 	buf_add(&b, c->hash, sizeof(c->hash));
 	buf_addi(&b, (int64_t)c->seq);
 	buf_addc(&b, ' ');

@@ -66,11 +66,15 @@ static struct sqlite *sqlite(struct backend *b)
 static sqlite3_int64 sum_of(uint64_t revision, int64_t at, const char *data,
 			    size_t len)
 {
-	char head[48];
-	int n = snprintf(head, sizeof(head), "%llu %lld ",
-			 (unsigned long long)revision, (long long)at);
-	uLong sum = crc32_z(0, (const unsigned char *)head, (size_t)n);
+	struct buf head = BUF_INIT(64);
+	uLong sum;
 
+	buf_addi(&head, (int64_t)revision);
+	buf_addc(&head, ' ');
+	buf_addi(&head, at);
+	buf_addc(&head, ' ');
+	sum = crc32_z(0, (const unsigned char *)head.data, head.len);
+	buf_release(&head);
 	return (sqlite3_int64)crc32_z(sum, (const unsigned char *)data, len);
 }
 
