@@ -41,12 +41,13 @@ static const void *at(const void *object, size_t offset)
 const struct field *field_find(const struct field *fields, const char *path,
 			       const void *object, const void **ret_at)
 {
-	size_t len = strcspn(path, "."), offset;
+	size_t len = (size_t)(strchrnul(path, '.') - path), offset;
 	struct field_walk w = field_walk(fields);
 	const struct field *f;
 
 	while ((f = field_walk_next(&w, &offset)))
-		if (strncmp(f->name, path, len) == 0 && !f->name[len])
+		if (*f->name == *path && strncmp(f->name, path, len) == 0 &&
+		    !f->name[len])
 			break;
 	if (!f)
 		return NULL;
