@@ -307,12 +307,19 @@ struct block {
 	size_t used;
 };
 
-static void *cut(struct block *b, size_t size)
+static void *cut_bytes(struct block *b, size_t size)
 {
 	void *p = b->base ? b->base + b->used : NULL;
 
-	b->used += (size + 7) & ~(size_t)7;
+	b->used += size;
 	return p;
+}
+
+/* A piece for a struct.  Texts lie close to each other: there are many. */
+static void *cut(struct block *b, size_t size)
+{
+	b->used = (b->used + 7) & ~(size_t)7;
+	return cut_bytes(b, size);
 }
 
 static void move_object(const struct field *fields, void *object,
@@ -326,7 +333,7 @@ static const char *move_text(const char *s, struct block *b)
 	if (!s)
 		return NULL;
 	len = strlen(s) + 1;
-	copy = cut(b, len);
+	copy = cut_bytes(b, len);
 	return copy ? memcpy(copy, s, len) : s;
 }
 

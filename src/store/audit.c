@@ -30,7 +30,6 @@ void chain_add(struct chain *c, const struct audit *e)
 	struct buf b = BUF_INIT((size_t)1 << 30);
 
 	c->seq++;
-	buf_reserve(&b, e->len + 256);
 	buf_add(&b, c->hash, sizeof(c->hash));
 	buf_addi(&b, (int64_t)c->seq);
 	buf_addc(&b, ' ');
@@ -40,10 +39,9 @@ void chain_add(struct chain *c, const struct audit *e)
 	buf_addc(&b, ' ');
 	buf_adds(&b, e->organization ? e->organization : "-");
 	buf_addc(&b, '\n');
-	buf_add(&b, e->text, e->len);
 	if (!buf_ok(&b))
 		abort();
-	digest_sha256(b.data, b.len, c->hash);
+	digest_sha256_two(b.data, b.len, e->text, e->len, c->hash);
 	buf_release(&b);
 }
 
