@@ -20,7 +20,7 @@
 #define EXIT_DISK 74
 
 /* The write-ahead log is brought into the file when it has so many pages. */
-#define CHECKPOINT_PAGES 2000
+#define CHECKPOINT_PAGES 1000
 
 enum statement { INSERT_ROW, UPDATE_ROW, DELETE_ROW, SET_HORIZON };
 

@@ -50,7 +50,7 @@ static sqlite3 *open_file(const char *path)
 		 "PRAGMA journal_mode=WAL;"
 		 "PRAGMA synchronous=FULL;"
 		 "PRAGMA journal_size_limit=67108864;"
-		 "PRAGMA wal_autocheckpoint=2000;"
+		 "PRAGMA wal_autocheckpoint=1000;"
 		 "CREATE TABLE log(revision INTEGER PRIMARY KEY, data BLOB);"
 		 "CREATE TABLE keys(key TEXT PRIMARY KEY, revision INTEGER)"
 		 " WITHOUT ROWID");

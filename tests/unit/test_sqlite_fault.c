@@ -200,7 +200,7 @@ static void nothing_refused_shows_after_a_crash(void)
 
 /* What a page takes in the write-ahead log, and how many of them it has when
  * it is brought into the file. */
-enum { FRAME = 24 + 8192, CHECKPOINT = 2000 };
+enum { FRAME = 24 + 8192, CHECKPOINT = 1000 };
 
 /* Write until one more batch would bring the write-ahead log to PAGES. */
 static void warm_up(struct play *p, off_t pages)
