@@ -84,6 +84,7 @@ struct reconciler *reconciler_new(const struct reconciler_conf *conf)
 		.random = &random_system,
 		.installation = store_installation(conf->store),
 		.folder = conf->data,
+		.workers = (unsigned)conf->workers,
 		.run = run,
 		.wake = wake,
 		.ctx = r,

@@ -9,7 +9,7 @@
 #include "reconcile/engine_priv.h"
 
 /* Steps in one turn: the loop has other things to do. */
-#define TURN_MOST 256
+#define TURN_MOST 64
 
 void engine_arm(struct engine *e, uint64_t mono_ms)
 {

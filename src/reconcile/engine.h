@@ -30,6 +30,7 @@ struct engine_conf {
 	struct random *random;
 	const char *installation; /* its id, on everything we make */
 	const char *folder;       /* for what providers keep on this machine */
+	unsigned workers; /* a region gets three quarters of them; 0: all */
 
 	/* Have the job run on a worker, and its done() called on our thread:
 	 * later, never from inside this. */

@@ -21,6 +21,10 @@ struct draft {
 	bool failed; /* with ERR */
 };
 
+/* An event of the instance. */
+#define TELL(d, reason, ...)                                                   \
+	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
+
 /* What a call came to (outcome), and what the planner wants written (moves). */
 void draft_outcome(struct draft *d, const struct machine_call *c);
 void draft_move(struct draft *d, const struct machine_step *step);

@@ -31,7 +31,8 @@ static bool access_fits(const struct machine_view *v)
 	       same_texts(&s->asked.sources, &i->spec.sources);
 }
 
-bool plan_flavor_fits(const struct machine_view *v)
+/* What it has is among what may be had. */
+static bool flavor_fits(const struct machine_view *v)
 {
 	struct alternative what;
 
@@ -70,7 +71,7 @@ static bool plan_settings(const struct machine_view *v,
 	} else if (i->spec.root_disk.size_gib > s->asked.root_disk_gib &&
 		   view_can(v, CAN_GROW_ROOT_DISK)) {
 		plan_do(ret, MACHINE_GROW);
-	} else if (!plan_flavor_fits(v) && view_can(v, CAN_RESIZE_LIVE) &&
+	} else if (!flavor_fits(v) && view_can(v, CAN_RESIZE_LIVE) &&
 		   v->flavors[0]) {
 		plan_do(ret, MACHINE_RESIZE);
 	} else if (view_can(v, CAN_TAG) &&
@@ -151,7 +152,7 @@ static bool plan_attach(const struct machine_view *v, struct machine_step *ret)
 static bool is_behind(const struct machine_view *v)
 {
 	return !same(v->s->asked.image_id, v->i->spec.image_id) ||
-	       !plan_flavor_fits(v) || !access_fits(v);
+	       !flavor_fits(v) || !access_fits(v);
 }
 
 static void plan_settle(const struct machine_view *v, struct machine_step *ret)

@@ -6,9 +6,6 @@
 #include "reconcile/machine_draft.h"
 #include "reconcile/retry.h"
 
-#define TELL(d, reason, ...)                                                   \
-	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
-
 static void claim(struct draft *d, const char *volume)
 {
 	const struct items *had = &d->s.status.volumes;

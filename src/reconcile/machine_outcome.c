@@ -9,9 +9,6 @@
  * that wants something of it is given up. */
 #define STALE_MOST 5
 
-#define TELL(d, reason, ...)                                                   \
-	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
-
 static bool same(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);

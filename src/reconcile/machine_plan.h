@@ -103,11 +103,6 @@ bool machine_calls(enum machine_do what);
 /* "launch": for logs and tests. */
 const char *machine_word(enum machine_do what);
 
-/* The first offering that is not known to be sold out; otherwise false, with
- * when the first of them may be to be had again (0: never). */
-bool machine_pick(const struct machine_view *v, size_t *ret,
-		  int64_t *ret_until);
-
 /* When it is worth looking again at a machine that was found unchanged. */
 int64_t machine_look_again(const struct machine_view *v);
 
