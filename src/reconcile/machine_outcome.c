@@ -61,14 +61,14 @@ static void tell_state(struct draft *d, int before)
 		TELL(d, "stopped", "%s is off", s->status.provider_id);
 }
 
-/* The price is of what it got. */
+/* The price is of what it got, when that is not what was asked for at first. */
 static void first_run(struct draft *d)
 {
 	const struct flavor *f =
 		tx_get(d->tx, &flavor_kind, d->s.asked.flavor_id);
 
 	d->i.status.launched_at = d->now;
-	if (d->s.attempt.offering != 0 && f)
+	if (f && (d->s.attempt.offering != 0 || d->s.number > 1))
 		d->i.status.price = *usage_price(f, d->s.asked.market);
 	if (d->i.spec.alternatives.n)
 		draft_narrow(d);

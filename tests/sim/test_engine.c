@@ -4,6 +4,7 @@
  */
 #include "model/image.h"
 #include "model/network.h"
+#include "model/project.h"
 #include "model/quota.h"
 #include "model/region.h"
 #include "model/securitygroup.h"
@@ -456,6 +457,52 @@ static void a_network_takes_what_is_in_it_along(void)
 	stage_release(&s);
 }
 
+/* Nothing of it is left, here or there; what was charged for something is given
+ * back with it, not before; and a crash anywhere only means going on. */
+static void a_project_takes_everything_along(void)
+{
+	struct stage s;
+
+	for (int crash_at = 1; crash_at < 12; crash_at++) {
+		struct allocation a = {
+			.meta = {.id = IMAGE},
+			.organization_id = ORG,
+			.project_id = PROJECT,
+			.object_kind = "network",
+			.object_id = NET,
+		};
+		int n = 0;
+
+		scene_begin(&s, "{}");
+		put_network(&s);
+		put_group(&s, GROUP, NULL);
+		put_group(&s, PEER, GROUP);
+		put_volume(&s, 10);
+		stage_put(&s, &allocation_kind, &a);
+		stage_run(&s);
+		stage_delete(&s, &project_kind, PROJECT);
+		do {
+			stage_settle(&s);
+			CHECK(stage_count(&s, &allocation_kind) ==
+			      (the_network(&s) ? 1 : 0));
+			CHECK(stage_get(&s, &project_kind, PROJECT) ||
+			      !scene_in_cloud(&s, "\"ours\":\"00000000"));
+			if (++n == crash_at) {
+				stage_call_silently(&s);
+				stage_crash(&s);
+				stage_boot(&s);
+				stage_settle(&s);
+			}
+		} while (stage_call(&s));
+		stage_run(&s);
+		CHECK(!stage_get(&s, &project_kind, PROJECT));
+		CHECK(!stage_count(&s, &securitygroup_kind));
+		CHECK(!stage_count(&s, &volume_kind));
+		CHECK(scene_in_cloud(&s, "\"ours\":\"00000000") == 0);
+		stage_release(&s);
+	}
+}
+
 static void a_volume_grows(void)
 {
 	const struct volume *v;
@@ -567,6 +614,7 @@ int main(void)
 	RUN(what_a_region_cannot_do_waits_until_it_can);
 	RUN(groups_may_name_each_other_and_both_go);
 	RUN(a_network_takes_what_is_in_it_along);
+	RUN(a_project_takes_everything_along);
 	RUN(a_volume_grows);
 	RUN(an_image_is_made_of_what_is_there);
 	RUN(what_is_at_rest_costs_nothing);
