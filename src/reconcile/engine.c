@@ -210,3 +210,11 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
 	};
 	memcpy(ret->calls, regions.calls, sizeof(ret->calls));
 }
+
+void engine_providers(const struct engine *e,
+		      void (*visit)(void *ctx, const char *region,
+				    const struct provider *p),
+		      void *ctx)
+{
+	regions_visit(e->regions, visit, ctx);
+}

@@ -21,6 +21,7 @@
 struct clock;
 struct engine;
 struct job;
+struct provider;
 struct random;
 struct store;
 
@@ -62,3 +63,9 @@ struct engine_stats {
 };
 
 void engine_stats(const struct engine *e, struct engine_stats *ret);
+
+/* Each provider that is open, and its region's id: for metrics. */
+void engine_providers(const struct engine *e,
+		      void (*visit)(void *ctx, const char *region,
+				    const struct provider *p),
+		      void *ctx);

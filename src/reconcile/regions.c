@@ -326,3 +326,15 @@ void regions_stats(const struct regions *r, struct regions_stats *ret)
 		ret->calling += s->ledger.under_way;
 	}
 }
+
+void regions_visit(const struct regions *r,
+		   void (*visit)(void *ctx, const char *region,
+				 const struct provider *p),
+		   void *ctx)
+{
+	struct site *s;
+
+	for (size_t i = 0; (s = map_next(&r->by_id, &i));)
+		if (s->provider && !s->is_closing)
+			visit(ctx, s->id, s->provider);
+}
