@@ -17,7 +17,8 @@
 #include "store/audit.h"
 #include "store/tx.h"
 
-#define ENTRY_MOST ((size_t)16 << 10)
+#define ENTRY_MOST  ((size_t)16 << 10)
+#define ENTRY_USUAL ((size_t)511)
 
 #define LIMIT_MOST     1000
 #define LIMIT_FALLBACK 100
@@ -101,6 +102,7 @@ void call_audit(struct call *c, struct tx *tx, const char *action,
 	}
 	if (object)
 		d.owner = kind_owner(k, object);
+	buf_reserve(&b, ENTRY_USUAL);
 	write_entry(c, &d, &b);
 	tx_audit(tx, d.owner.organization, buf_str(&b));
 	buf_release(&b);
@@ -111,11 +113,11 @@ static const char *action_of(const struct call *c)
 {
 	const char *verb = strstr(c->route->path, "{id}/");
 
+	if (verb)
+		return verb + strlen("{id}/");
 	if (strcmp(c->x->method, "DELETE") == 0)
 		return "delete";
-	if (strcmp(c->x->method, "POST") != 0)
-		return "update";
-	return verb ? verb + strlen("{id}/") : "create";
+	return strcmp(c->x->method, "POST") == 0 ? "create" : "update";
 }
 
 /* The organization that what was asked for names, when the caller sees it. */
@@ -155,6 +157,13 @@ static void find_owner(const struct call *c, struct doing *d)
 	}
 }
 
+static bool only_reads(const struct call *c)
+{
+	return (strcmp(c->x->method, "GET") == 0 ||
+		strcmp(c->x->method, "HEAD") == 0) &&
+	       !(c->route->flags & ROUTE_SECRET);
+}
+
 void call_audit_refusal(struct call *c, enum err_code code)
 {
 	struct api *api = c->api;
@@ -162,8 +171,7 @@ void call_audit_refusal(struct call *c, enum err_code code)
 	struct buf b = BUF_INIT(ENTRY_MOST);
 	uint32_t wait;
 
-	if (!c->who || c->plan || strcmp(c->x->method, "GET") == 0 ||
-	    strcmp(c->x->method, "HEAD") == 0)
+	if (!c->who || c->plan || only_reads(c))
 		return;
 	if (!rate_take(&api->refusals, c->who->id, clock_mono(api->conf.clock),
 		       &wait)) {

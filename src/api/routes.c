@@ -98,8 +98,8 @@ const struct route routes[] = {
 	      handle_ssh_certificate, 0, certificate_fields, NULL,
 	      certificate_answer),
 	ROUTE("GET", "/v1/instances/{id}/sshkey", NEED_SSH_KEY, none, NULL,
-	      "The key pair that was made with it.", handle_ssh_key, 0, NULL,
-	      NULL, ssh_key_answer),
+	      "The key pair that was made with it.", handle_ssh_key,
+	      ROUTE_SECRET, NULL, NULL, ssh_key_answer),
 	ROUTE("GET", "/v1/{noun}", NEED_READ, list_words, NULL,
 	      "List, or watch with Accept: text/event-stream.", handle_list,
 	      ROUTE_FILTERS),
@@ -205,7 +205,7 @@ static bool step_fits(struct call *c, const char **step, const char *segment)
 		*step = p;
 		return !*segment && (!*p || *p == '/');
 	}
-	*step += strcspn(p, "/");
+	*step = strchrnul(p, '/');
 	if (p[1] == 'n')
 		return c->noun;
 	c->id = segment;

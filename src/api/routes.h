@@ -9,6 +9,8 @@ enum {
 	ROUTE_PROBE = 1 << 1,
 	ROUTE_LINES = 1 << 2, /* may be answered with lines of JSON */
 	ROUTE_BODY_OPTIONAL = 1 << 3,
+	ROUTE_SECRET = 1 << 4, /* what it gives is kept by nobody on the way,
+				* and who asked is told, refused or not */
 };
 
 /* What a caller needs.  A row without one does not compile: see ROUTE(). */

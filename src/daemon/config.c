@@ -122,7 +122,8 @@ const struct field config_fields[] = {
 	 "When there is no region yet, begin with one that is simulated.",
 	 .fallback = "false"},
 	{"workers", FIELD_INT, 0, AT(workers),
-	 "Threads that call providers: calls that may be under way at a time.",
+	 "Threads that call providers: calls that may be under way at a time; "
+	 "one region gets at most three quarters of them.",
 	 .min = 1, .max = 1024, .fallback = "16"},
 	{"tls", FIELD_OBJECT, 0, AT(tls), "TLS; plain HTTP without it.",
 	 .fields = tls_fields},

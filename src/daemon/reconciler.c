@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "loop/pool.h"
+#include "provider/counts.h"
 #include "reconcile/engine.h"
 #include "reconcile/live.h"
 #include "store/store.h"
@@ -84,6 +85,7 @@ struct reconciler *reconciler_new(const struct reconciler_conf *conf)
 		.random = &random_system,
 		.installation = store_installation(conf->store),
 		.folder = conf->data,
+		.workers = (unsigned)conf->workers,
 		.run = run,
 		.wake = wake,
 		.ctx = r,
@@ -121,6 +123,49 @@ static void add(struct buf *b, const char *name, const char *type,
 		 type, name, (unsigned long long)value);
 }
 
+/* Which of a provider's counts are written. */
+struct counts {
+	struct buf *out;
+	const char *name;
+	bool seconds;
+};
+
+static void add_counts(void *ctx, const char *region, const struct provider *p)
+{
+	const struct counts *counts = ctx;
+	struct provider_count c;
+
+	for (size_t i = 0; provider_count(p, &i, &c);) {
+		buf_addf(counts->out,
+			 "%s{region=\"%s\",call=\"%s\",outcome=\"%s\"} ",
+			 counts->name, region, c.call,
+			 c.outcome ? err_name(c.outcome) : "ok");
+		if (counts->seconds)
+			buf_addf(counts->out, "%.3f\n", (double)c.ms / 1000);
+		else
+			buf_addf(counts->out, "%llu\n",
+				 (unsigned long long)c.calls);
+	}
+}
+
+/* By region and call; they begin anew when a region is opened again. */
+static void add_calls(const struct reconciler *r, struct buf *out)
+{
+	struct counts n = {out, "muster_region_calls_total", false};
+	struct counts s = {out, "muster_region_call_seconds_total", true};
+
+	buf_addf(out,
+		 "# HELP %s Calls to a region's provider.\n"
+		 "# TYPE %s counter\n",
+		 n.name, n.name);
+	engine_providers(r->engine, add_counts, &n);
+	buf_addf(out,
+		 "# HELP %s How long these took, all together.\n"
+		 "# TYPE %s counter\n",
+		 s.name, s.name);
+	engine_providers(r->engine, add_counts, &s);
+}
+
 void reconciler_metrics(const struct reconciler *r, struct buf *out)
 {
 	struct engine_stats s;
@@ -149,6 +194,7 @@ void reconciler_metrics(const struct reconciler *r, struct buf *out)
 				 "%llu\n",
 				 i ? err_name((enum err_code)i) : "ok",
 				 (unsigned long long)s.calls[i]);
+	add_calls(r, out);
 }
 
 const struct live *reconciler_live(const struct reconciler *r)

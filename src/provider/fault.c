@@ -1,5 +1,6 @@
 #include "provider/fault.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,7 @@ const struct fault *faults_take(struct faults *f, const char *call)
 {
 	const struct fault *found = NULL;
 
+	assert(f->rules || !f->n);
 	pthread_mutex_lock(&f->lock);
 	for (size_t i = 0; i < f->n && !found; i++)
 		if ((!f->rules[i].call ||

@@ -1,5 +1,4 @@
 /* Finding a driver and opening it with what a region says. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/field_ops.h"
@@ -18,19 +17,24 @@ const struct driver *driver_find(const char *name)
 	return NULL;
 }
 
+/* What a driver is told, and the table it is read by. */
+struct part {
+	const char *what;
+	const struct field *fields;
+	size_t size;
+};
+
 /* All that is wrong in one message: the violations do not outlive the arena
  * they are in. */
 static int tell(const struct violations *v, const char *what, struct err *err)
 {
-	size_t n = v->n < VIOLATIONS_MOST ? v->n : VIOLATIONS_MOST;
-	char text[sizeof(err->msg)] = "";
-	size_t at = 0;
+	struct buf b = BUF_INIT(sizeof(err->msg) - 1);
 
-	for (size_t i = 0; i < n && at < sizeof(text); i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at,
-				       "%s%s%s %s", i ? "; " : "", what,
-				       v->list[i].pointer, v->list[i].message);
-	err_set(err, ERR_INVALID, "%s", text);
+	for (size_t i = 0; i < v->n && i < VIOLATIONS_MOST; i++)
+		buf_addf(&b, "%s%s%s %s", i ? "; " : "", what,
+			 v->list[i].pointer, v->list[i].message);
+	err_set(err, ERR_INVALID, "%s", buf_str(&b));
+	buf_release(&b);
 	return -1;
 }
 
@@ -54,9 +58,8 @@ static const struct node *keep(struct arena *a, const struct node *n,
 }
 
 /* N as one of the driver's structs; without a table nothing may be said. */
-static int decode(struct front *f, const struct field *fields, size_t size,
-		  const struct node *n, const char *what, const void **ret,
-		  struct err *err)
+static int decode(struct front *f, const struct part *part,
+		  const struct node *n, const void **ret, struct err *err)
 {
 	struct arena *a = front_arena(f);
 	struct violations v;
@@ -68,18 +71,18 @@ static int decode(struct front *f, const struct field *fields, size_t size,
 		return -1;
 	if (node_type(n) != NODE_OBJECT)
 		return err_set(err, ERR_INVALID, "%s must be an object, not %s",
-			       what, node_type_name(n));
-	if (!fields) {
+			       part->what, node_type_name(n));
+	if (!part->fields) {
 		if (node_count(n))
 			return err_set(err, ERR_INVALID,
-				       "the driver takes no %s", what);
+				       "the driver takes no %s", part->what);
 		return 0;
 	}
-	out = arena_alloc(a, size);
+	out = arena_alloc(a, part->size);
 	violations_init(&v, a);
-	field_decode(fields, n, FIELD_CREATE, out, &v);
+	field_decode(part->fields, n, FIELD_CREATE, out, &v);
 	if (v.n)
-		return tell(&v, what, err);
+		return tell(&v, part->what, err);
 	*ret = out;
 	return 0;
 }
@@ -88,12 +91,14 @@ static int open_with(const struct driver *d, struct front *f,
 		     const struct provider_conf *conf, struct provider **out,
 		     struct err *err)
 {
+	const struct part parts[] = {
+		{"options", d->options, d->options_size},
+		{"credentials", d->credentials, d->credentials_size},
+	};
 	const void *options, *credentials;
 
-	if (decode(f, d->options, d->options_size, conf->options, "options",
-		   &options, err) < 0 ||
-	    decode(f, d->credentials, d->credentials_size, conf->credentials,
-		   "credentials", &credentials, err) < 0)
+	if (decode(f, &parts[0], conf->options, &options, err) < 0 ||
+	    decode(f, &parts[1], conf->credentials, &credentials, err) < 0)
 		return -1;
 	return d->open(front_conf(f), options, credentials, out, err);
 }

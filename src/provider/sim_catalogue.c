@@ -4,15 +4,6 @@
 
 #include "base/attr.h"
 
-static const struct sim_gpu l4 = {"nvidia", "L4", 1, 24576};
-static const struct sim_gpu h100 = {"nvidia", "H100", 8, 81920};
-
-/* A list of one, for a table of constants. */
-#define ONE(thing)                                                             \
-	{                                                                      \
-		(void *)(uintptr_t) & (thing), 1                               \
-	}
-
 static const struct sim_flavor flavors[] = {
 	{"sim.small", "small", "x86_64", "sim-1", 1, 2048, 10,
 	 .price = "0.0104", .spot_price = "0.0031"},
@@ -25,9 +16,10 @@ static const struct sim_flavor flavors[] = {
 	{"sim.fixed", "fixed", "x86_64", "sim-1", 2, 4096, 40,
 	 .fixed_disk = true, .price = "0.0300"},
 	{"sim.gpu", "gpu", "x86_64", "sim-2", 16, 65536, 80, 600,
-	 .gpus = ONE(l4), .price = "0.8040", .spot_price = "0.2800"},
+	 .gpu = {"nvidia", "L4", 1, 24576}, .price = "0.8040",
+	 .spot_price = "0.2800"},
 	{"sim.gpu8", "gpu8", "x86_64", "sim-2", 192, 2097152, 200, 15360,
-	 .gpus = ONE(h100), .price = "31.2000"},
+	 .gpu = {"nvidia", "H100", 8, 81920}, .price = "31.2000"},
 	{"sim.metal", "metal", "x86_64", "sim-2", 64, 262144, 480,
 	 .bare_metal = true, .fixed_disk = true, .price = "2.4000"},
 };

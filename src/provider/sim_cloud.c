@@ -191,12 +191,11 @@ static int throttle(struct sim_cloud *c, struct err *err)
 }
 
 int sim_cloud_call(struct sim_cloud *c, enum sim_call call, const void *ask,
-		   struct arena *a, void *answer, uint64_t *ret_wait_ms,
-		   struct err *err)
+		   struct arena *a, void *answer, struct err *err)
 {
 	const struct sim_options *o = c->options;
 
-	*ret_wait_ms = 0;
+	c->wait_ms = 0;
 	look_at_clock(c);
 	c->calls[call]++;
 	if (throttle(c, err) < 0) {
@@ -204,7 +203,7 @@ int sim_cloud_call(struct sim_cloud *c, enum sim_call call, const void *ask,
 		return -1;
 	}
 	if (sim_chance(c, o->hang_rate))
-		*ret_wait_ms = (uint64_t)o->hang_ms;
+		c->wait_ms = (uint64_t)o->hang_ms;
 	if (sim_chance(c, o->failure_rate))
 		return sim_refuse(err, ERR_UNAVAILABLE, "ServiceUnavailable",
 				  "the service is not available");
@@ -214,6 +213,11 @@ int sim_cloud_call(struct sim_cloud *c, enum sim_call call, const void *ask,
 		return sim_refuse(err, ERR_TIMEOUT, "AnswerLost",
 				  "the answer was lost");
 	return 0;
+}
+
+uint64_t sim_cloud_wait(const struct sim_cloud *c)
+{
+	return c->wait_ms;
 }
 
 size_t sim_cloud_machines(struct sim_cloud *c)

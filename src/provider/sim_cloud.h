@@ -65,11 +65,13 @@ int sim_cloud_open(const struct sim_options *options, const struct clock *clock,
 		   const char *file, struct sim_cloud **out, struct err *err);
 void sim_cloud_close(struct sim_cloud *c); /* NULL is fine */
 
-/* What is asked is done, or refused; the answer is to be given after WAIT_MS.
- * What goes wrong by chance is part of it. */
+/* What is asked is done, or refused.  What goes wrong by chance is part of
+ * it. */
 int sim_cloud_call(struct sim_cloud *c, enum sim_call call, const void *ask,
-		   struct arena *a, void *answer, uint64_t *ret_wait_ms,
-		   struct err *err) MUST_CHECK;
+		   struct arena *a, void *answer, struct err *err) MUST_CHECK;
+
+/* How long, in milliseconds, the answer to the last call is to be held back. */
+uint64_t sim_cloud_wait(const struct sim_cloud *c);
 
 const struct sim_options *sim_cloud_options(const struct sim_cloud *c);
 

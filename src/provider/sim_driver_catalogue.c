@@ -62,19 +62,16 @@ static struct price price(const char *amount, int64_t now)
 	return (struct price){amount, "USD", now};
 }
 
-static struct items gpus(const struct items *from, struct arena *a)
+static struct items gpus(const struct sim_gpu *from, struct arena *a)
 {
-	const struct sim_gpu *g = from->at;
-	struct gpu *to = arena_alloc(a, from->n * sizeof(*to) + 1);
+	struct gpu *to = arena_alloc(a, sizeof(*to));
 
-	for (size_t i = 0; i < from->n; i++)
-		to[i] = (struct gpu){.vendor = g[i].vendor,
-				     .model = g[i].model,
-				     .count = g[i].count,
-				     .memory_mib = g[i].memory_mib,
-				     .interconnect =
-					     g[i].count > 1 ? "nvlink" : NULL};
-	return (struct items){to, from->n};
+	*to = (struct gpu){.vendor = from->vendor,
+			   .model = from->model,
+			   .count = from->count,
+			   .memory_mib = from->memory_mib,
+			   .interconnect = from->count > 1 ? "nvlink" : NULL};
+	return (struct items){to, from->vendor && from->model};
 }
 
 static void to_flavor(const struct sim_flavor *f, int64_t now, struct arena *a,
@@ -96,7 +93,7 @@ static void to_flavor(const struct sim_flavor *f, int64_t now, struct arena *a,
 			      .least = f->disk_gib,
 			      .most = f->fixed_disk ? f->disk_gib : 16384},
 		.local_disks = {local, f->local_gib > 0},
-		.gpus = gpus(&f->gpus, a),
+		.gpus = gpus(&f->gpu, a),
 		.bare_metal = f->bare_metal,
 		.price = price(f->price, now),
 		.spot_price = price(f->spot_price, now),

@@ -58,17 +58,15 @@ static void reply_held(struct exchange *x)
 static void answer(struct exchange *x, int status, struct buf *body,
 		   uint64_t wait_ms)
 {
-	struct held now = {status, buf_str(body), body->len}, *later;
+	struct held *h = arena_alloc(x->arena, sizeof(*h));
 
-	if (!wait_ms) {
-		x->ctx = &now;
-		reply_held(x);
-	} else {
-		later = arena_alloc(x->arena, sizeof(*later));
-		*later = now;
-		later->body = arena_memdup(x->arena, now.body, now.len);
-		x->ctx = later;
+	*h = (struct held){status, buf_str(body), body->len};
+	x->ctx = h;
+	if (wait_ms) {
+		h->body = arena_memdup(x->arena, h->body, h->len);
 		exchange_after(x, wait_ms, reply_held);
+	} else {
+		reply_held(x);
 	}
 	buf_release(body);
 }
@@ -105,19 +103,21 @@ static void call(struct sim_cloud *c, struct exchange *x, enum sim_call name)
 	void *result = arena_alloc(x->arena, m->answers_size + 1);
 	struct buf body = BUF_INIT(ANSWER_MOST);
 	struct err err = {0};
-	uint64_t wait = 0;
 	const void *ask = read_ask(x, m, &err);
 
-	if (!ask ||
-	    sim_cloud_call(c, name, ask, x->arena, result, &wait, &err) < 0) {
-		refuse(x, &err, wait);
+	if (!ask) {
+		refuse(x, &err, 0);
+		return;
+	}
+	if (sim_cloud_call(c, name, ask, x->arena, result, &err) < 0) {
+		refuse(x, &err, sim_cloud_wait(c));
 		return;
 	}
 	if (m->answers)
 		field_encode(m->answers, result, FIELD_FULL, &body);
 	else
 		buf_adds(&body, "{}");
-	answer(x, 200, &body, wait);
+	answer(x, 200, &body, sim_cloud_wait(c));
 }
 
 static void show_options(struct sim_cloud *c, struct exchange *x)

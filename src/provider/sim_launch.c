@@ -186,6 +186,7 @@ static int make(struct sim_cloud *c, struct sim_machine *m,
 	m->state = SIM_BUILDING;
 	m->created_at = c->now;
 	p = sim_place_new(c, m);
+	m->id = p->item.id;
 	if (sim_place_addresses(c, p, err) < 0) {
 		sim_place_free(c, p);
 		return -1;

@@ -133,7 +133,8 @@ static int call_here(struct sim_link *l, enum sim_call call, const void *ask,
 	int r;
 
 	pthread_mutex_lock(&l->lock);
-	r = sim_cloud_call(l->cloud, call, ask, a, answer, &wait, err);
+	r = sim_cloud_call(l->cloud, call, ask, a, answer, err);
+	wait = sim_cloud_wait(l->cloud);
 	pthread_mutex_unlock(&l->lock);
 	if (!wait)
 		return r;

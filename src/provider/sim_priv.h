@@ -68,6 +68,7 @@ struct sim_cloud {
 	size_t n_gone;
 	int64_t *used;                        /* one for each row of capacity */
 	uint64_t calls[SIM_CALLS], throttled; /* since it was opened */
+	uint64_t wait_ms;                     /* of the last call */
 	double calls_left;
 	int64_t filled_at;
 	struct sim_journal journal;

@@ -101,12 +101,9 @@ static int check_source(struct sim_cloud *c, const struct sim_thing *t,
 			struct err *err)
 {
 	const struct sim_holding *h;
-	struct sim_place *p;
 
-	if (t->machine) {
-		p = sim_machine_find(c, t->machine, err);
-		return p ? 0 : -1;
-	}
+	if (t->machine)
+		return sim_machine_find(c, t->machine, err) ? 0 : -1;
 	h = t->source && same(t->kind, "image") ? map_get(&c->things, t->source)
 						: NULL;
 	if (t->source && strncmp(t->source, "vol-", 4) == 0 && !h)
@@ -334,6 +331,25 @@ static const char *free_device(struct sim_cloud *c, const char *machine,
 	return NULL;
 }
 
+static int attach(struct sim_cloud *c, struct sim_place *p,
+		  struct sim_holding *h, struct err *err)
+{
+	struct sim_thing t = *h->doc;
+	char device[16];
+
+	t.machine = p->item.id;
+	t.device = free_device(c, p->item.id, device);
+	if (!t.device)
+		return sim_refuse(err, ERR_QUOTA, "TooManyVolumes",
+				  "the machine has 25 volumes");
+	if (t.zone && p->doc->zone && !same(t.zone, p->doc->zone))
+		return sim_refuse(err, ERR_INVALID, "WrongZone",
+				  "the volume is in zone %s", t.zone);
+	sim_holding_revise(h, &t);
+	p->volumes = true;
+	return sim_journal_thing(c, h->doc, err);
+}
+
 int sim_do_attach(struct sim_cloud *c, const void *ask, struct arena *a,
 		  void *answer, struct err *err)
 {
@@ -341,8 +357,6 @@ int sim_do_attach(struct sim_cloud *c, const void *ask, struct arena *a,
 	struct sim_place *p = sim_machine_find(c, act->id, err);
 	struct sim_text *ret = answer;
 	struct sim_holding *h;
-	struct sim_thing t;
-	char device[16];
 
 	if (!p)
 		return -1;
@@ -354,21 +368,8 @@ int sim_do_attach(struct sim_cloud *c, const void *ask, struct arena *a,
 		return sim_refuse(err, ERR_CONFLICT, "InUse",
 				  "the volume is attached to machine %s",
 				  h->doc->machine);
-	if (!h->doc->machine) {
-		t = *h->doc;
-		t.machine = act->id;
-		t.device = free_device(c, act->id, device);
-		if (!t.device)
-			return sim_refuse(err, ERR_QUOTA, "TooManyVolumes",
-					  "the machine has 25 volumes");
-		if (t.zone && p->doc->zone && !same(t.zone, p->doc->zone))
-			return sim_refuse(err, ERR_INVALID, "WrongZone",
-					  "the volume is in zone %s", t.zone);
-		sim_holding_revise(h, &t);
-		p->volumes = true;
-		if (sim_journal_thing(c, h->doc, err) < 0)
-			return -1;
-	}
+	if (!h->doc->machine && attach(c, p, h, err) < 0)
+		return -1;
 	ret->text = arena_strdup(a, h->doc->device);
 	return 0;
 }

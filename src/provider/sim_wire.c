@@ -34,7 +34,7 @@
 #define OBJECTS(name, member, table, type)                                     \
 	{                                                                      \
 		name, FIELD_LIST, FIELD_ALWAYS, AT(member),                    \
-			.item = FIELD_OBJECT, .fields = table,                 \
+			.item = FIELD_OBJECT, .fields = (table),               \
 			.size = sizeof(type), .max = 100000                    \
 	}
 
@@ -158,7 +158,7 @@ static const struct field flavor_fields[] = {
 	NUMBER("localGiB", local_gib),
 	YES("bareMetal", bare_metal),
 	YES("fixedDisk", fixed_disk),
-	OBJECTS("gpus", gpus, gpu_fields, struct sim_gpu),
+	{"gpu", FIELD_OBJECT, 0, AT(gpu), .fields = gpu_fields},
 	TEXT("price", price),
 	TEXT("spotPrice", spot_price),
 	{0},

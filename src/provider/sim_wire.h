@@ -80,7 +80,7 @@ struct sim_flavor {
 	const char *id, *name, *architecture, *cpu;
 	int64_t vcpus, memory_mib, disk_gib, local_gib;
 	bool bare_metal, fixed_disk;
-	struct items gpus; /* of struct sim_gpu */
+	struct sim_gpu gpu; /* vendor NULL: it has none */
 	const char *price, *spot_price;
 };
 

@@ -167,7 +167,7 @@ bool verify_describe(struct verify *v, const char *id, struct machine *ret)
 			return false;
 	}
 	return check_machine(v, ret) &&
-	       verify_that(v, strcmp(ret->id, id) == 0,
+	       verify_that(v, verify_same(ret->id, id),
 			   "describe tells of another machine");
 }
 
@@ -246,7 +246,7 @@ bool verify_count(struct verify *v, const char *key, const char *value,
 		for (size_t i = 0; i < page.machines.n; i++) {
 			if (!check_machine(v, &m[i]))
 				return false;
-			*ret_has |= id && strcmp(m[i].id, id) == 0;
+			*ret_has |= verify_same(m[i].id, id);
 		}
 		*ret_n += page.machines.n;
 	} while (page.next && ++pages < PAGES_MOST);
@@ -262,15 +262,15 @@ static void choose(struct verify *v, const struct catalogue *c)
 
 	for (size_t i = 0; i < c->flavors.n; i++) {
 		if (v->conf->flavor
-			    ? strcmp(f[i].provider_id, v->conf->flavor) != 0
+			    ? !verify_same(f[i].provider_id, v->conf->flavor)
 			    : best && best->memory_mib <= f[i].memory_mib)
 			continue;
 		for (size_t m = 0; m < c->images.n; m++) {
 			struct err no;
 
 			if (v->conf->image &&
-			    strcmp(images[m].status.backed.provider,
-				   v->conf->image) != 0)
+			    !verify_same(images[m].status.backed.provider,
+					 v->conf->image))
 				continue;
 			if (image_fits(&images[m], &f[i],
 				       f[i].root_disk.size_gib, "/", &no) < 0)
@@ -315,10 +315,10 @@ static void catalogue_makes_sense(struct verify *v)
 			    "a flavor has no processors or no memory");
 		verify_that(v, f[i].architecture, "a flavor is for nothing");
 		for (size_t n = 0; n < i && !v->failed; n++)
-			verify_that(
-				v,
-				strcmp(f[i].provider_id, f[n].provider_id) != 0,
-				"two flavors have the same id");
+			verify_that(v,
+				    !verify_same(f[i].provider_id,
+						 f[n].provider_id),
+				    "two flavors have the same id");
 	}
 	if (!v->failed)
 		choose(v, &c);
@@ -369,7 +369,7 @@ static void launch_tells_of_the_machine(struct verify *v)
 	/* It is for the checks that follow, and outlives this one. */
 	v->n_extra = 0;
 	v->id = arena_strdup(&v->kept, m.id);
-	verify_that(v, m.flavor && strcmp(m.flavor, v->spec.flavor) == 0,
+	verify_that(v, verify_same(m.flavor, v->spec.flavor),
 		    "launch tells of another flavor");
 	verify_that(v,
 		    m.state == INSTANCE_PENDING || m.state == INSTANCE_RUNNING,

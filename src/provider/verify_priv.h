@@ -1,6 +1,8 @@
 /* verify_priv - what the checks share; for verify*.c only. */
 #pragma once
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/uuid.h"
@@ -47,6 +49,11 @@ extern const struct verify_check verify_machine_checks[], verify_thing_checks[],
 /* The check fails, or cannot be made, for this reason; the first counts. */
 void verify_fail(struct verify *v, const char *fmt, ...) PRINTF(2, 3);
 void verify_skip(struct verify *v, const char *why);
+
+static inline bool verify_same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
 
 /* COND holds, or the check fails with what WHAT says. */
 bool verify_that(struct verify *v, bool cond, const char *what);

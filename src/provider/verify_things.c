@@ -1,6 +1,4 @@
 /* The checks about what is no machine, and those that end the run. */
-#include <string.h>
-
 #include "model/image.h"
 #include "model/server.h"
 #include "provider/driver.h"
@@ -26,7 +24,7 @@ static const char *ready(struct verify *v,
 			continue;
 		}
 		if (!verify_that(v, b->id && b->id[0], "it has no id") ||
-		    !verify_that(v, !id || strcmp(id, b->id) == 0,
+		    !verify_that(v, !id || verify_same(id, b->id),
 				 "ensure made a second one"))
 			return NULL;
 		if (id && b->state != BACKED_PENDING &&
@@ -157,7 +155,7 @@ static bool attach(struct verify *v, const char *volume)
 			if (!verify_retry(v, "attach"))
 				return false;
 	}
-	return verify_that(v, device && first && strcmp(device, first) == 0,
+	return verify_that(v, verify_same(device, first),
 			   "attached twice, it is another device");
 }
 

@@ -9,7 +9,7 @@
 #include "reconcile/engine_priv.h"
 
 /* Steps in one turn: the loop has other things to do. */
-#define TURN_MOST 256
+#define TURN_MOST 64
 
 void engine_arm(struct engine *e, uint64_t mono_ms)
 {
@@ -209,4 +209,12 @@ void engine_stats(const struct engine *e, struct engine_stats *ret)
 		.steps = e->steps,
 	};
 	memcpy(ret->calls, regions.calls, sizeof(ret->calls));
+}
+
+void engine_providers(const struct engine *e,
+		      void (*visit)(void *ctx, const char *region,
+				    const struct provider *p),
+		      void *ctx)
+{
+	regions_visit(e->regions, visit, ctx);
 }

@@ -21,6 +21,7 @@
 struct clock;
 struct engine;
 struct job;
+struct provider;
 struct random;
 struct store;
 
@@ -30,6 +31,7 @@ struct engine_conf {
 	struct random *random;
 	const char *installation; /* its id, on everything we make */
 	const char *folder;       /* for what providers keep on this machine */
+	unsigned workers; /* a region gets three quarters of them; 0: all */
 
 	/* Have the job run on a worker, and its done() called on our thread:
 	 * later, never from inside this. */
@@ -61,3 +63,9 @@ struct engine_stats {
 };
 
 void engine_stats(const struct engine *e, struct engine_stats *ret);
+
+/* Each provider that is open, and its region's id: for metrics. */
+void engine_providers(const struct engine *e,
+		      void (*visit)(void *ctx, const char *region,
+				    const struct provider *p),
+		      void *ctx);

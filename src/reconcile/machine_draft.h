@@ -21,6 +21,10 @@ struct draft {
 	bool failed; /* with ERR */
 };
 
+/* An event of the instance. */
+#define TELL(d, reason, ...)                                                   \
+	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
+
 /* What a call came to (outcome), and what the planner wants written (moves). */
 void draft_outcome(struct draft *d, const struct machine_call *c);
 void draft_move(struct draft *d, const struct machine_step *step);
@@ -34,7 +38,8 @@ void draft_offering_refused(struct draft *d, size_t n, const char *why);
 /* The machine is gone: so are its attachments. */
 void draft_release_volumes(struct draft *d);
 
-/* Volume ID is at DEVICE of this instance; NULL: nowhere. */
+/* Volume ID is this instance's, at DEVICE ("": not known yet); NULL: it is
+ * nobody's. */
 void draft_volume(struct draft *d, const char *id, const char *device);
 
 /* What it uses is what it got: at most what was charged. */

@@ -1,7 +1,9 @@
 /* machine_launch_plan.c - a machine that is to be: which, when, and again. */
 #include "reconcile/machine_plan_priv.h"
 
-bool machine_pick(const struct machine_view *v, size_t *ret, int64_t *ret_until)
+/* The first offering that is not known to be sold out; otherwise false, with
+ * when the first of them may be to be had again (0: never). */
+static bool pick(const struct machine_view *v, size_t *ret, int64_t *ret_until)
 {
 	struct alternative what;
 
@@ -28,7 +30,7 @@ static void plan_try(const struct machine_view *v, struct machine_step *ret)
 	int64_t until, waits = v->s->status.reason.retry_at;
 	size_t n;
 
-	if (machine_pick(v, &n, &until)) {
+	if (pick(v, &n, &until)) {
 		plan_do(ret, MACHINE_TRY);
 		ret->offering = n;
 	} else if (until && waits > v->now) {

@@ -31,7 +31,8 @@ static bool access_fits(const struct machine_view *v)
 	       same_texts(&s->asked.sources, &i->spec.sources);
 }
 
-bool plan_flavor_fits(const struct machine_view *v)
+/* What it has is among what may be had. */
+static bool flavor_fits(const struct machine_view *v)
 {
 	struct alternative what;
 
@@ -70,7 +71,7 @@ static bool plan_settings(const struct machine_view *v,
 	} else if (i->spec.root_disk.size_gib > s->asked.root_disk_gib &&
 		   view_can(v, CAN_GROW_ROOT_DISK)) {
 		plan_do(ret, MACHINE_GROW);
-	} else if (!plan_flavor_fits(v) && view_can(v, CAN_RESIZE_LIVE) &&
+	} else if (!flavor_fits(v) && view_can(v, CAN_RESIZE_LIVE) &&
 		   v->flavors[0]) {
 		plan_do(ret, MACHINE_RESIZE);
 	} else if (view_can(v, CAN_TAG) &&
@@ -93,21 +94,21 @@ static bool is_wanted(const struct instance *i, const char *volume)
 	return false;
 }
 
-static bool is_attached(const struct server *s, const char *volume)
+/* What is known of a volume there: NULL when it was never to be attached. */
+static const struct server_volume *attachment(const struct server *s,
+					      const char *volume)
 {
 	const struct server_volume *have = s->status.volumes.at;
 
 	for (size_t n = 0; n < s->status.volumes.n; n++)
 		if (same(have[n].volume_id, volume))
-			return true;
-	return false;
+			return &have[n];
+	return NULL;
 }
 
-static bool plan_volumes(const struct machine_view *v, struct machine_step *ret)
+static bool plan_detach(const struct machine_view *v, struct machine_step *ret)
 {
 	const struct server_volume *have = v->s->status.volumes.at;
-	const struct instance_volume *want = v->i->spec.volumes.at;
-	bool waits = false;
 
 	for (size_t n = 0; n < v->s->status.volumes.n; n++) {
 		if (is_wanted(v->i, have[n].volume_id))
@@ -116,14 +117,27 @@ static bool plan_volumes(const struct machine_view *v, struct machine_step *ret)
 		ret->volume = have[n].volume_id;
 		return true;
 	}
+	return false;
+}
+
+/* That a volume is to be attached is written before the provider is told, so
+ * that it is known where it may be, and that nobody else has it. */
+static bool plan_attach(const struct machine_view *v, struct machine_step *ret)
+{
+	const struct instance_volume *want = v->i->spec.volumes.at;
+	bool waits = false;
+
 	for (size_t n = 0; n < v->i->spec.volumes.n; n++) {
-		if (is_attached(v->s, want[n].volume_id))
+		const struct server_volume *has =
+			attachment(v->s, want[n].volume_id);
+
+		if (has && has->device)
 			continue;
 		if (!(v->volumes_ready >> n & 1)) {
 			waits = true;
 			continue;
 		}
-		plan_do(ret, MACHINE_ATTACH);
+		plan_do(ret, has ? MACHINE_ATTACH : MACHINE_CLAIM);
 		ret->volume = want[n].volume_id;
 		return true;
 	}
@@ -138,7 +152,7 @@ static bool plan_volumes(const struct machine_view *v, struct machine_step *ret)
 static bool is_behind(const struct machine_view *v)
 {
 	return !same(v->s->asked.image_id, v->i->spec.image_id) ||
-	       !plan_flavor_fits(v) || !access_fits(v);
+	       !flavor_fits(v) || !access_fits(v);
 }
 
 static void plan_settle(const struct machine_view *v, struct machine_step *ret)
@@ -160,7 +174,8 @@ static void plan_settle(const struct machine_view *v, struct machine_step *ret)
 
 void plan_live(const struct machine_view *v, struct machine_step *ret)
 {
-	if (plan_power(v, ret) || plan_settings(v, ret) || plan_volumes(v, ret))
+	if (plan_power(v, ret) || plan_settings(v, ret) ||
+	    plan_detach(v, ret) || plan_attach(v, ret))
 		return;
 	plan_settle(v, ret);
 }

@@ -6,8 +6,18 @@
 #include "reconcile/machine_draft.h"
 #include "reconcile/retry.h"
 
-#define TELL(d, reason, ...)                                                   \
-	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
+static void claim(struct draft *d, const char *volume)
+{
+	const struct items *had = &d->s.status.volumes;
+	struct server_volume *list =
+		arena_alloc(d->arena, (had->n + 1) * sizeof(*list));
+
+	if (had->n)
+		memcpy(list, had->at, had->n * sizeof(*list));
+	list[had->n].volume_id = volume;
+	d->s.status.volumes = (struct items){list, had->n + 1};
+	draft_volume(d, volume, "");
+}
 
 static void expire(struct draft *d)
 {
@@ -188,6 +198,9 @@ static void drop_change(struct draft *d, const char *why)
 void draft_move(struct draft *d, const struct machine_step *step)
 {
 	switch (step->what) {
+	case MACHINE_CLAIM:
+		claim(d, step->volume);
+		break;
 	case MACHINE_EXPIRE:
 		expire(d);
 		break;

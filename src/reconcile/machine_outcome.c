@@ -9,9 +9,6 @@
  * that wants something of it is given up. */
 #define STALE_MOST 5
 
-#define TELL(d, reason, ...)                                                   \
-	tx_event((d)->tx, &instance_kind, (d)->i.meta.id, (reason), __VA_ARGS__)
-
 static bool same(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
@@ -64,14 +61,14 @@ static void tell_state(struct draft *d, int before)
 		TELL(d, "stopped", "%s is off", s->status.provider_id);
 }
 
-/* The price is of what it got. */
+/* The price is of what it got, when that is not what was asked for at first. */
 static void first_run(struct draft *d)
 {
 	const struct flavor *f =
 		tx_get(d->tx, &flavor_kind, d->s.asked.flavor_id);
 
 	d->i.status.launched_at = d->now;
-	if (d->s.attempt.offering != 0 && f)
+	if (f && (d->s.attempt.offering != 0 || d->s.number > 1))
 		d->i.status.price = *usage_price(f, d->s.asked.market);
 	if (d->i.spec.alternatives.n)
 		draft_narrow(d);
@@ -214,18 +211,21 @@ static void rebuilt(struct draft *d, const struct machine_call *c)
 	TELL(d, "changeStep", "it boots from its new root disk");
 }
 
+/* Its place was kept when it was claimed. */
 static void attached(struct draft *d, const struct machine_call *c)
 {
-	struct server *s = &d->s;
-	const struct items *had = &s->status.volumes;
+	const struct items *had = &d->s.status.volumes;
 	struct server_volume *list =
 		arena_alloc(d->arena, (had->n + 1) * sizeof(*list));
+	const char *device = c->device ? c->device : "unknown";
 
-	if (had->n)
-		memcpy(list, had->at, had->n * sizeof(*list));
-	list[had->n] = (struct server_volume){c->volume_id, c->device};
-	s->status.volumes = (struct items){list, had->n + 1};
-	draft_volume(d, c->volume_id, c->device ? c->device : "");
+	for (size_t n = 0; n < had->n; n++) {
+		list[n] = ((const struct server_volume *)had->at)[n];
+		if (strcmp(list[n].volume_id, c->volume_id) == 0)
+			list[n].device = device;
+	}
+	d->s.status.volumes.at = list;
+	draft_volume(d, c->volume_id, device);
 }
 
 static void detached(struct draft *d, const char *volume)

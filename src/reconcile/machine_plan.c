@@ -22,6 +22,7 @@ static const char *const words[MACHINE_DOS] = {
 	[MACHINE_ACCESS] = "access",
 	[MACHINE_ATTACH] = "attach",
 	[MACHINE_DETACH] = "detach",
+	[MACHINE_CLAIM] = "claim",
 	[MACHINE_EXPIRE] = "expire",
 	[MACHINE_TRY] = "try",
 	[MACHINE_NEXT] = "next",

@@ -68,14 +68,15 @@ enum machine_do {
 	MACHINE_DETACH,
 
 	/* Writing down. */
-	MACHINE_EXPIRE,      /* begin its deletion */
-	MACHINE_TRY,         /* another try, with `offering` */
-	MACHINE_NEXT,        /* another server */
-	MACHINE_GIVE_UP,     /* the machine is to go: `code`, `why` */
-	MACHINE_GONE,        /* it is seen to be */
-	MACHINE_FINISH,      /* the documents go, too */
-	MACHINE_PARK,        /* `code`, `why`, `waits_for`, `until` */
-	MACHINE_LATE,        /* it is not known what it does: `why` */
+	MACHINE_CLAIM,   /* `volume` is to be attached to it, and to no other */
+	MACHINE_EXPIRE,  /* begin its deletion */
+	MACHINE_TRY,     /* another try, with `offering` */
+	MACHINE_NEXT,    /* another server */
+	MACHINE_GIVE_UP, /* the machine is to go: `code`, `why` */
+	MACHINE_GONE,    /* it is seen to be */
+	MACHINE_FINISH,  /* the documents go, too */
+	MACHINE_PARK,    /* `code`, `why`, `waits_for`, `until` */
+	MACHINE_LATE,    /* it is not known what it does: `why` */
 	MACHINE_CHANGE_DONE, /* there is no change any more */
 	MACHINE_DROP_CHANGE, /* likewise, and it was not done: `why` */
 	MACHINE_SETTLE,      /* everything is as it is wanted */
@@ -101,11 +102,6 @@ bool machine_calls(enum machine_do what);
 
 /* "launch": for logs and tests. */
 const char *machine_word(enum machine_do what);
-
-/* The first offering that is not known to be sold out; otherwise false, with
- * when the first of them may be to be had again (0: never). */
-bool machine_pick(const struct machine_view *v, size_t *ret,
-		  int64_t *ret_until);
 
 /* When it is worth looking again at a machine that was found unchanged. */
 int64_t machine_look_again(const struct machine_view *v);

@@ -51,6 +51,3 @@ bool plan_change(const struct machine_view *v, struct machine_step *ret);
 
 /* Power, settings, volumes; and that all is done. */
 void plan_live(const struct machine_view *v, struct machine_step *ret);
-
-/* What it has is among what may be had. */
-bool plan_flavor_fits(const struct machine_view *v);

@@ -213,11 +213,9 @@ void draft_park(struct draft *d, struct reason r)
 {
 	d->s.status.reason = r;
 	if (is_stuck(&r))
-		tx_event(d->tx, &instance_kind, d->i.meta.id, "parked",
-			 "waits for %s: %s",
-			 r.waits_for == WAITS_CHANGE ? "a change"
-						     : "an operator",
-			 r.message);
+		TELL(d, "parked", "waits for %s: %s",
+		     r.waits_for == WAITS_CHANGE ? "a change" : "an operator",
+		     r.message);
 }
 
 int64_t draft_deadline(const struct draft *d, int state)

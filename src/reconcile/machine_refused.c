@@ -103,10 +103,10 @@ void draft_offering_refused(struct draft *d, size_t n, const char *why)
 	instance_offering(&d->i, n, &what);
 	if (n)
 		reason = arena_printf(d->arena, "offeringRefused%zu", n);
-	tx_event(d->tx, &instance_kind, d->i.meta.id, reason, "%s%s%s, %s: %s",
-		 f ? f->meta.name : "a flavor that is not there",
-		 what.zone ? " in " : "", what.zone ? what.zone : "",
-		 what.market ? market_names[what.market] : "", why);
+	TELL(d, reason, "%s%s%s, %s: %s",
+	     f ? f->meta.name : "a flavor that is not there",
+	     what.zone ? " in " : "", what.zone ? what.zone : "",
+	     what.market ? market_names[what.market] : "", why);
 }
 
 static struct reason quota_reason(struct draft *d, const struct err *e,
@@ -127,8 +127,7 @@ static struct reason quota_reason(struct draft *d, const struct err *e,
 
 static void tell_retry(struct draft *d, const struct err *e)
 {
-	tx_event(d->tx, &instance_kind, d->i.meta.id, "retrying",
-		 "the launch is tried again: %s", e->msg);
+	TELL(d, "retrying", "the launch is tried again: %s", e->msg);
 }
 
 /* Somebody or something has to change; unless that has happened meanwhile. */
@@ -138,8 +137,7 @@ static void park(struct draft *d, const struct machine_call *c, struct reason r)
 	    c->call.err.code == ERR_UNAUTHENTICATED)
 		r.waits_for = WAITS_OPERATOR;
 	if (c->call.err.code == ERR_CONFLICT)
-		tx_event(d->tx, &instance_kind, d->i.meta.id, "consistency",
-			 "%s", c->call.err.msg);
+		TELL(d, "consistency", "%s", c->call.err.msg);
 	if (d->i.meta.generation != c->generation) {
 		r.waits_for = WAITS_TIME;
 		r.retry_at = d->now;

@@ -115,8 +115,7 @@ void draft_finish(struct draft *d)
 	const char *allocation = allocation_of(d);
 
 	finish_volumes(d);
-	tx_event(d->tx, &instance_kind, d->i.meta.id, "terminated",
-		 "it is gone");
+	TELL(d, "terminated", "it is gone");
 	if (d->has_server)
 		draft_delete(d, &server_kind, d->s.meta.id);
 	if (tx_get(d->tx, &allocation_kind, allocation))

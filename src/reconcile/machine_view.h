@@ -9,8 +9,6 @@
 #include "model/kind.h"
 #include "reconcile/machine_plan.h"
 
-struct place;
-
 struct machine_look {
 	const void *(*get)(void *ctx, const struct kind *k, const char *id);
 	void *ctx;

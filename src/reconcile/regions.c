@@ -215,13 +215,22 @@ bool site_withdraw(struct asking *a)
 	return true;
 }
 
+/* A provider that hangs leaves some workers to the others. */
+static unsigned share(const struct site *s, int64_t at_once)
+{
+	unsigned workers = s->regions->conf.engine->workers;
+	unsigned most = workers - workers / 4;
+
+	return most && most < at_once ? most : (unsigned)at_once;
+}
+
 void site_limit(struct site *s, const struct region *doc)
 {
 	int64_t per_second = doc->spec.calls_per_second;
 
 	if (!per_second && s->provider)
 		per_second = s->place.facts.calls_per_second;
-	ledger_limit(&s->ledger, (unsigned)doc->spec.calls_at_once,
+	ledger_limit(&s->ledger, share(s, doc->spec.calls_at_once),
 		     (unsigned)per_second);
 	s->ledger.paused = doc->spec.paused;
 	pump(s);
@@ -316,4 +325,16 @@ void regions_stats(const struct regions *r, struct regions_stats *ret)
 		ret->waiting += s->ledger.n_waiting;
 		ret->calling += s->ledger.under_way;
 	}
+}
+
+void regions_visit(const struct regions *r,
+		   void (*visit)(void *ctx, const char *region,
+				 const struct provider *p),
+		   void *ctx)
+{
+	struct site *s;
+
+	for (size_t i = 0; (s = map_next(&r->by_id, &i));)
+		if (s->provider && !s->is_closing)
+			visit(ctx, s->id, s->provider);
 }

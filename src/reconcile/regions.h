@@ -90,3 +90,9 @@ bool site_withdraw(struct asking *a);
 void regions_turn(struct regions *r, uint64_t now);
 
 void regions_stats(const struct regions *r, struct regions_stats *ret);
+
+/* Each provider that is open, and its region's id. */
+void regions_visit(const struct regions *r,
+		   void (*visit)(void *ctx, const char *region,
+				 const struct provider *p),
+		   void *ctx);

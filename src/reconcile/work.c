@@ -44,20 +44,33 @@ static void stop_awaiting(struct work *w)
 	}
 }
 
-/* Ready for another step. */
-static void tidy(struct work *w)
+static void drop_copies(struct work *w)
 {
 	struct copied *c;
 
-	queue_remove(&w->engine->queue, &w->queued);
-	stop_awaiting(w);
 	while ((c = w->copies)) {
 		w->copies = c->next;
 		free(c->object);
 		free(c);
 	}
+}
+
+/* Ready for another step. */
+static void tidy(struct work *w)
+{
+	queue_remove(&w->engine->queue, &w->queued);
+	stop_awaiting(w);
+	drop_copies(w);
 	arena_clear(&w->arena);
 	w->poked = false;
+}
+
+/* Many may wait, and for long: what they waited with is not kept. */
+static void rest(struct work *w)
+{
+	w->state = WORK_WAITING;
+	drop_copies(w);
+	arena_release(&w->arena);
 }
 
 void work_release(struct work *w)
@@ -98,7 +111,7 @@ void work_step(struct work *w)
 	w->controller->step(w);
 	if (w->state != WORK_STEPPING)
 		return;
-	w->state = WORK_WAITING;
+	rest(w);
 	if (!waits(w))
 		work_free(w);
 }
@@ -230,7 +243,7 @@ static void call_done(struct asking *a)
 	if (a->call->done)
 		a->call->done(w, a->call);
 	if (w->state == WORK_STEPPING) {
-		w->state = WORK_WAITING;
+		rest(w);
 		if (poked || !waits(w))
 			queue_now(w);
 	}

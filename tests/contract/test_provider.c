@@ -4,7 +4,6 @@
  * drivers that break it, to see that each is found out.
  */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "http/server.h"
 #include "loop/loop.h"
 #include "model/server.h"
+#include "provider/counts.h"
 #include "provider/driver.h"
 #include "provider/front.h"
 #include "provider/sim.h"
@@ -335,6 +335,82 @@ static void odd_entries_are_skipped_with_a_note(void)
 	provider_close(p);
 }
 
+/* Several threads on one provider, as the workers are. */
+
+enum { THREADS = 4, LAUNCHES = 200 };
+
+struct worker {
+	struct provider *provider;
+	int number;
+	unsigned wrong;
+	pthread_t thread;
+};
+
+static void launch_twice(struct worker *w, int i, struct arena *a)
+{
+	char server[32];
+	struct field_tag tags[] = {{TAG_SERVER, server},
+				   {TAG_INSTALLATION, INSTALLATION}};
+	const struct machine_filter filter = {TAG_SERVER, server};
+	const struct machine_spec spec = {.server = server,
+					  .token = server,
+					  .name = "web-1",
+					  .flavor = "sim.small",
+					  .image = "debian-12",
+					  .tags = {tags, 2}};
+	struct machine first, again;
+	struct machine_page page;
+	struct err err;
+
+	snprintf(server, sizeof(server), "%d-%d", w->number, i);
+	if (provider_launch(w->provider, &spec, a, &first, &err) < 0 ||
+	    provider_launch(w->provider, &spec, a, &again, &err) < 0 ||
+	    strcmp(first.id, again.id) != 0 ||
+	    provider_list(w->provider, &filter, NULL, a, &page, &err) < 0 ||
+	    page.machines.n != 1 ||
+	    (i % 2 && provider_terminate(w->provider, first.id, &err) < 0))
+		w->wrong++;
+}
+
+static void *work(void *ctx)
+{
+	struct worker *w = ctx;
+	struct arena a;
+
+	arena_init(&a, 16 << 20);
+	for (int i = 0; i < LAUNCHES; i++) {
+		launch_twice(w, i, &a);
+		arena_clear(&a);
+	}
+	arena_release(&a);
+	return NULL;
+}
+
+static void many_threads_call_at_a_time(void)
+{
+	struct provider *p = open_sim("{}", NULL, true);
+	struct worker workers[THREADS];
+	struct provider_count c;
+	uint64_t launches = 0;
+
+	for (int i = 0; i < THREADS; i++) {
+		workers[i] = (struct worker){.provider = p, .number = i};
+		CHECK(pthread_create(&workers[i].thread, NULL, work,
+				     &workers[i]) == 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(workers[i].thread, NULL);
+		CHECK(workers[i].wrong == 0);
+	}
+	CHECK(sim_cloud_machines(sim_truth(p)) == THREADS * LAUNCHES / 2);
+	for (size_t i = 0; provider_count(p, &i, &c);)
+		if (strcmp(c.call, "launch") == 0)
+			launches += c.calls;
+	CHECK(launches == 2 * THREADS * LAUNCHES);
+	CHECK(provider_under_way(p) == 0);
+	provider_close(p);
+}
+
 /* Drivers that break the contract in one way each. */
 
 static int forgets_to_terminate(struct provider *p, const char *id,
@@ -545,6 +621,7 @@ int main(void)
 	RUN(the_truth_is_found_again_in_the_folder);
 	RUN(a_state_nobody_knows_is_unknown);
 	RUN(odd_entries_are_skipped_with_a_note);
+	RUN(many_threads_call_at_a_time);
 	RUN(broken_drivers_are_found_out);
 	RUN(trouble_in_the_cloud_is_found_out);
 	RUN(every_check_has_a_name_of_its_own);

@@ -740,9 +740,13 @@ def secrets(w):
            "with its public key")
     refused("others may not", w.a.call("reader").get(
         w.path(one) + "/sshkey"), 403, word="instances:sshkey")
-    trail = w.admin.get(f"/v1/audit?objectId={one['id']}&action=sshkey").json
-    tap.ok([e for e in trail["items"] if e["result"] == "ok"],
-           "who read it is in the audit trail", trail)
+    trail = f"/v1/audit?objectId={one['id']}&action=sshkey"
+    tap.ok(wait_for(lambda: {e["result"] for e in w.admin.get(trail).json[
+        "items"]} == {"ok", "forbidden"}),
+        "who read it is in the audit trail, and who tried to",
+        w.admin.get(trail))
+    tap.eq(w.call.get(w.path(one) + "/sshkey")["Cache-Control"], "no-store",
+           "nobody keeps it on the way")
     tap.ok("sshKey" in w.reasons(one), "and in the events")
     refused("one that has none", w.call.get(
         w.path(w.running("key-2")) + "/sshkey"), 409, word="none")

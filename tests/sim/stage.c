@@ -56,6 +56,7 @@ void stage_boot(struct stage *s)
 		.clock = &s->clock,
 		.random = &s->random.base,
 		.folder = s->folder,
+		.workers = s->workers,
 		.run = run,
 		.wake = wake,
 		.ctx = s,

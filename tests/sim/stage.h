@@ -30,6 +30,7 @@ struct stage {
 	struct cascade *cascade;
 	struct list jobs; /* of struct job, by link */
 	uint64_t wake;
+	unsigned workers; /* that the engine is told of at the next start */
 	size_t jobs_run;
 	char folder[40];
 };

@@ -4,6 +4,7 @@
  */
 #include "model/image.h"
 #include "model/network.h"
+#include "model/project.h"
 #include "model/quota.h"
 #include "model/region.h"
 #include "model/securitygroup.h"
@@ -199,6 +200,33 @@ static void a_region_is_called_no_faster_than_it_says(void)
 	CHECK(scene_calls(&s) - before >= 19 && scene_calls(&s) - before <= 22);
 	stage_pass(&s, 20 * SECOND);
 	CHECK(scene_calls(&s) - before == 50);
+	stage_release(&s);
+}
+
+/* Calls that hang are not all that there can be. */
+static void a_region_leaves_workers_to_the_others(void)
+{
+	struct stage s;
+	size_t n = 0;
+
+	scene_begin(&s, "{}");
+	stage_run(&s);
+	s.workers = 8;
+	stage_crash(&s);
+	stage_boot(&s);
+	stage_run(&s);
+	for (int i = 10; i < 40; i++) {
+		char id[40], name[16];
+
+		snprintf(id, sizeof(id),
+			 "00000000-0000-7000-8000-0000001000%02d", i);
+		snprintf(name, sizeof(name), "net-%d", i);
+		put_network_as(&s, id, name);
+	}
+	stage_settle(&s);
+	for (struct list *l = s.jobs.next; l != &s.jobs; l = l->next)
+		n++;
+	CHECK(n == 6);
 	stage_release(&s);
 }
 
@@ -429,6 +457,52 @@ static void a_network_takes_what_is_in_it_along(void)
 	stage_release(&s);
 }
 
+/* Nothing of it is left, here or there; what was charged for something is given
+ * back with it, not before; and a crash anywhere only means going on. */
+static void a_project_takes_everything_along(void)
+{
+	struct stage s;
+
+	for (int crash_at = 1; crash_at < 12; crash_at++) {
+		struct allocation a = {
+			.meta = {.id = IMAGE},
+			.organization_id = ORG,
+			.project_id = PROJECT,
+			.object_kind = "network",
+			.object_id = NET,
+		};
+		int n = 0;
+
+		scene_begin(&s, "{}");
+		put_network(&s);
+		put_group(&s, GROUP, NULL);
+		put_group(&s, PEER, GROUP);
+		put_volume(&s, 10);
+		stage_put(&s, &allocation_kind, &a);
+		stage_run(&s);
+		stage_delete(&s, &project_kind, PROJECT);
+		do {
+			stage_settle(&s);
+			CHECK(stage_count(&s, &allocation_kind) ==
+			      (the_network(&s) ? 1 : 0));
+			CHECK(stage_get(&s, &project_kind, PROJECT) ||
+			      !scene_in_cloud(&s, "\"ours\":\"00000000"));
+			if (++n == crash_at) {
+				stage_call_silently(&s);
+				stage_crash(&s);
+				stage_boot(&s);
+				stage_settle(&s);
+			}
+		} while (stage_call(&s));
+		stage_run(&s);
+		CHECK(!stage_get(&s, &project_kind, PROJECT));
+		CHECK(!stage_count(&s, &securitygroup_kind));
+		CHECK(!stage_count(&s, &volume_kind));
+		CHECK(scene_in_cloud(&s, "\"ours\":\"00000000") == 0);
+		stage_release(&s);
+	}
+}
+
 static void a_volume_grows(void)
 {
 	const struct volume *v;
@@ -529,6 +603,7 @@ int main(void)
 	RUN(tries_are_further_and_further_apart);
 	RUN(a_provider_that_is_too_busy_is_left_alone);
 	RUN(a_region_is_called_no_faster_than_it_says);
+	RUN(a_region_leaves_workers_to_the_others);
 	RUN(deletions_come_first);
 	RUN(a_change_during_a_call_is_told_after_it);
 	RUN(a_deletion_during_a_call_follows_it_at_once);
@@ -539,6 +614,7 @@ int main(void)
 	RUN(what_a_region_cannot_do_waits_until_it_can);
 	RUN(groups_may_name_each_other_and_both_go);
 	RUN(a_network_takes_what_is_in_it_along);
+	RUN(a_project_takes_everything_along);
 	RUN(a_volume_grows);
 	RUN(an_image_is_made_of_what_is_there);
 	RUN(what_is_at_rest_costs_nothing);

@@ -211,6 +211,64 @@ static void a_launch_that_is_written_nowhere_is_not_forgotten(void)
 	end(&y, id);
 }
 
+static struct instance_volume disk = {.volume_id = YARD_VOLUME};
+
+static void with_volume(struct instance *i)
+{
+	i->spec.volumes = (struct items){&disk, 1};
+}
+
+static void without_volume(struct instance *i)
+{
+	i->spec.volumes = (struct items){0};
+}
+
+/* Whoever has it next could not, were it still attached. */
+static void an_attachment_that_a_crash_hid_is_undone(void)
+{
+	for (int m = 0; m < MOMENTS; m++) {
+		struct yard y;
+		const char *id = begin(&y, NULL), *other;
+		struct instance i;
+
+		yard_run(&y, MINUTE);
+		yard_change(&y, id, with_volume, 0);
+		crash_at(&y, (enum moment)m);
+		yard_change(&y, id, without_volume, 0);
+		yard_run(&y, MINUTE);
+		CHECK(runs(&y, id));
+		i = yard_spec(&y, "other");
+		with_volume(&i);
+		other = yard_create(&y, &i);
+		yard_run(&y, MINUTE);
+		CHECK(runs(&y, other));
+		CHECK(yard_server(&y, other)->status.volumes.n == 1);
+		yard_delete(&y, other);
+		end(&y, id);
+	}
+}
+
+static void a_volume_is_one_instance_s(void)
+{
+	struct yard y;
+	const char *id = begin(&y, NULL), *other;
+	struct instance i;
+	bool first;
+
+	i = yard_spec(&y, "other");
+	with_volume(&i);
+	other = yard_create(&y, &i);
+	yard_change(&y, id, with_volume, 0);
+	yard_run(&y, MINUTE);
+	first = runs(&y, id);
+	CHECK(first != runs(&y, other));
+	yard_delete(&y, first ? id : other);
+	yard_run(&y, MINUTE);
+	CHECK(runs(&y, first ? other : id));
+	yard_delete(&y, first ? other : id);
+	end(&y, id);
+}
+
 static void a_deletion_outlasts_a_cloud_that_is_down(void)
 {
 	struct yard y;
@@ -516,6 +574,8 @@ int main(void)
 	RUN(a_deletion_before_the_launch_calls_nothing);
 	RUN(a_deletion_during_the_launch_takes_the_machine_along);
 	RUN(a_launch_that_is_written_nowhere_is_not_forgotten);
+	RUN(an_attachment_that_a_crash_hid_is_undone);
+	RUN(a_volume_is_one_instance_s);
 	RUN(a_deletion_outlasts_a_cloud_that_is_down);
 	RUN(what_is_sold_out_is_taken_elsewhere);
 	RUN(when_all_is_sold_out_it_waits_and_says_so);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "model/image.h"
 #include "model/quota.h"
+#include "model/volume.h"
 #include "reconcile/engine_priv.h"
 #include "test.h"
 #include "yard.h"
@@ -112,6 +113,16 @@ static void other_image(struct instance *i)
 				   : debian;
 }
 
+static struct instance_volume disk = {.volume_id = YARD_VOLUME};
+
+/* One of them has a volume, now and then. */
+static void toggle_volume(struct instance *i)
+{
+	if (strcmp(i->meta.name, "web-0") == 0)
+		i->spec.volumes = i->spec.volumes.n ? (struct items){0}
+						    : (struct items){&disk, 1};
+}
+
 static const struct {
 	void (*fn)(struct instance *i);
 	int action;
@@ -119,6 +130,7 @@ static const struct {
 	{off, 0},
 	{on, 0},
 	{toggle_paused, 0},
+	{toggle_volume, 0},
 	{NULL, CHANGE_REBOOT},
 	{NULL, CHANGE_HARD_REBOOT},
 	{other_flavor, CHANGE_RESIZE},
@@ -188,6 +200,23 @@ static bool check(struct chance *c, bool ok, const char *what)
 	return ok;
 }
 
+static bool holds_volume(struct chance *c)
+{
+	const struct instance *i;
+	const struct volume *v;
+	struct record r;
+	char id[37];
+
+	instance_id(YARD_NETWORK, "web-0", id);
+	i = yard_instance(&c->y, id);
+	store_get(c->y.store, 0, &volume_kind, YARD_VOLUME, &r);
+	v = r.object;
+	if (!i || !i->spec.volumes.n)
+		return !v->status.instance_id;
+	return v->status.instance_id && v->status.device &&
+	       strcmp(v->status.instance_id, id) == 0;
+}
+
 /* All that is said to be so is so. */
 static bool holds(struct chance *c)
 {
@@ -215,6 +244,7 @@ static bool holds(struct chance *c)
 			ok = check(c, false, "an instance is stuck");
 		}
 	}
+	ok &= check(c, holds_volume(c), "a volume is not where it is wanted");
 	ok &= check(c, yard_machines(&c->y) == n, "machines differ");
 	ok &= check(c, yard_count(&c->y, &server_kind) == n, "servers differ");
 	ok &= check(c, yard_count(&c->y, &allocation_kind) == n,

@@ -480,13 +480,11 @@ void yard_stray(struct yard *y, const char *id)
 	struct sim_machine made;
 	struct arena a;
 	struct err err;
-	uint64_t wait;
 
 	store_get(y->store, 0, &network_kind, YARD_NETWORK, &net);
 	ask.network =
 		((const struct network *)net.object)->status.backed.provider;
 	arena_init(&a, 1 << 20);
-	must(sim_cloud_call(cloud(y), SIM_LAUNCH, &ask, &a, &made, &wait, &err),
-	     &err);
+	must(sim_cloud_call(cloud(y), SIM_LAUNCH, &ask, &a, &made, &err), &err);
 	arena_release(&a);
 }

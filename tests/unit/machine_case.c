@@ -76,9 +76,11 @@ static void set_server(struct setup *x, const struct given *g)
 	s->status.several = g->several;
 	s->status.deadline = from_now(g->deadline);
 	for (size_t n = 0; n < 3; n++)
-		if (g->attached >> n & 1)
-			x->attached[s->status.volumes.n++].volume_id =
-				volume_ids[n];
+		if ((g->attached | g->claimed) >> n & 1)
+			x->attached[s->status.volumes.n++] =
+				(struct server_volume){
+					volume_ids[n],
+					g->attached >> n & 1 ? "vdb" : NULL};
 	s->status.volumes.at = x->attached;
 	if (!g->code)
 		return;

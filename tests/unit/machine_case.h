@@ -22,7 +22,7 @@ struct given {
 	int alternatives;
 	/* What differs between what is wanted and what was asked. */
 	bool flavor, image, groups, source, public_ip, disk, tags;
-	int volumes, attached; /* bits */
+	int volumes, attached, claimed; /* bits */
 	unsigned volumes_ready;
 	/* The server. */
 	bool none, unnamed;
