@@ -252,12 +252,15 @@ int call_renew(struct call *c, struct err *err)
 static int authenticate(struct call *c, struct err *err)
 {
 	struct api *api = c->api;
-	uint64_t now = clock_mono(api->conf.clock);
+	uint64_t now;
 	uint32_t wait;
 	int rc = identify(c, err);
 
 	if (rc > 0 || (rc < 0 && err->code == ERR_UNAVAILABLE))
 		return rc;
+	if (rc == 0 && !api->conf.requests_per_second)
+		return 0;
+	now = clock_mono(api->conf.clock);
 	if (rc < 0) {
 		if (rate_take(&api->strangers, c->x->peer, now, &wait))
 			return -1;
@@ -343,7 +346,7 @@ static void hold(struct call *c)
 
 static void go_on(struct call *c)
 {
-	struct err err = {0};
+	struct err err;
 	int rc = 0;
 
 	if (c->route->need != NEED_NOTHING)

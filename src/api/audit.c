@@ -17,7 +17,8 @@
 #include "store/audit.h"
 #include "store/tx.h"
 
-#define ENTRY_MOST ((size_t)16 << 10)
+#define ENTRY_MOST  ((size_t)16 << 10)
+#define ENTRY_USUAL ((size_t)511)
 
 #define LIMIT_MOST     1000
 #define LIMIT_FALLBACK 100
@@ -101,6 +102,7 @@ void call_audit(struct call *c, struct tx *tx, const char *action,
 	}
 	if (object)
 		d.owner = kind_owner(k, object);
+	buf_reserve(&b, ENTRY_USUAL);
 	write_entry(c, &d, &b);
 	tx_audit(tx, d.owner.organization, buf_str(&b));
 	buf_release(&b);

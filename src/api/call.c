@@ -66,11 +66,16 @@ void call_reply_with(struct call *c, struct reply *r)
 	exchange_reply(c->x, r);
 }
 
-static void add_tag(struct buf *out, uint64_t revision)
+enum { TAG_ROOM = 24 };
+
+/* The revision in quotes, in the end of ROOM; where it begins. */
+static const char *make_tag(char room[TAG_ROOM], uint64_t revision)
 {
-	buf_addc(out, '"');
-	buf_addi(out, (int64_t)revision);
-	buf_addc(out, '"');
+	char *p = digits_before(room + TAG_ROOM - 2, revision);
+
+	memcpy(room + TAG_ROOM - 2, "\"", 2);
+	*--p = '"';
+	return p;
 }
 
 void call_reply(struct call *c, int status, const char *json, size_t len,
@@ -80,12 +85,11 @@ void call_reply(struct call *c, int status, const char *json, size_t len,
 			  .type = json ? "application/json" : NULL,
 			  .body = json,
 			  .len = len};
-	struct buf tag = BUF_INIT(32);
+	char room[TAG_ROOM];
+	const char *tag = etag ? make_tag(room, etag) : NULL;
 
-	if (etag) {
-		add_tag(&tag, etag);
-		reply_header(&r, "ETag", tag.data);
-	}
+	if (tag)
+		reply_header(&r, "ETag", tag);
 	if (c->route->flags & ROUTE_SECRET)
 		reply_header(&r, "Cache-Control", "no-store");
 	if (c->replayed)
@@ -96,7 +100,6 @@ void call_reply(struct call *c, int status, const char *json, size_t len,
 					c->noun->kind->plural, "/", c->id,
 					NULL));
 	call_reply_with(c, &r);
-	buf_release(&tag);
 }
 
 void call_show(struct call *c, const struct record *r)
@@ -111,15 +114,9 @@ void call_show(struct call *c, const struct record *r)
 
 bool call_matches(const char *tags, uint64_t have)
 {
-	struct buf b = BUF_INIT(32);
-	bool found;
+	char tag[TAG_ROOM];
 
-	if (strcmp(tags, "*") == 0)
-		return true;
-	add_tag(&b, have);
-	found = strstr(tags, b.data);
-	buf_release(&b);
-	return found;
+	return strcmp(tags, "*") == 0 || strstr(tags, make_tag(tag, have));
 }
 
 int call_check_match(struct call *c, uint64_t have, struct err *err)

@@ -205,7 +205,7 @@ static bool step_fits(struct call *c, const char **step, const char *segment)
 		*step = p;
 		return !*segment && (!*p || *p == '/');
 	}
-	*step += strcspn(p, "/");
+	*step = strchrnul(p, '/');
 	if (p[1] == 'n')
 		return c->noun;
 	c->id = segment;

@@ -60,19 +60,24 @@ void buf_grew(struct buf *b, size_t len)
 	b->data[b->len] = '\0';
 }
 
+char *digits_before(char *end, uint64_t u)
+{
+	do {
+		*--end = (char)('0' + u % 10);
+		u /= 10;
+	} while (u);
+	return end;
+}
+
 void buf_addi(struct buf *b, int64_t i)
 {
 	char digits[24];
-	char *p = digits + sizeof(digits);
-	uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+	char *end = digits + sizeof(digits);
+	char *p = digits_before(end, i < 0 ? 0 - (uint64_t)i : (uint64_t)i);
 
-	do {
-		*--p = (char)('0' + u % 10);
-		u /= 10;
-	} while (u);
 	if (i < 0)
 		*--p = '-';
-	buf_add(b, p, (size_t)(digits + sizeof(digits) - p));
+	buf_add(b, p, (size_t)(end - p));
 }
 
 void buf_addf(struct buf *b, const char *fmt, ...)

@@ -16,10 +16,17 @@ void digest_sha1(const void *p, size_t len, unsigned char out[DIGEST_SHA1_LEN])
 void digest_sha256(const void *p, size_t len,
 		   unsigned char out[DIGEST_SHA256_LEN])
 {
+	digest_sha256_two(p, len, "", 0, out);
+}
+
+void digest_sha256_two(const void *a, size_t a_len, const void *b, size_t b_len,
+		       unsigned char out[DIGEST_SHA256_LEN])
+{
 	SHA256_CTX ctx;
 
 	SHA256_Init(&ctx);
-	SHA256_Update(&ctx, p, len);
+	SHA256_Update(&ctx, a, a_len);
+	SHA256_Update(&ctx, b, b_len);
 	SHA256_Final(out, &ctx);
 }
 

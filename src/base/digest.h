@@ -10,6 +10,10 @@ void digest_sha1(const void *p, size_t len, unsigned char out[DIGEST_SHA1_LEN]);
 void digest_sha256(const void *p, size_t len,
 		   unsigned char out[DIGEST_SHA256_LEN]);
 
+/* Of A and then B. */
+void digest_sha256_two(const void *a, size_t a_len, const void *b, size_t b_len,
+		       unsigned char out[DIGEST_SHA256_LEN]);
+
 /* SHA-256 of what comes in pieces; digest_end() frees it. */
 struct digest;
 

@@ -41,12 +41,13 @@ static const void *at(const void *object, size_t offset)
 const struct field *field_find(const struct field *fields, const char *path,
 			       const void *object, const void **ret_at)
 {
-	size_t len = strcspn(path, "."), offset;
+	size_t len = (size_t)(strchrnul(path, '.') - path), offset;
 	struct field_walk w = field_walk(fields);
 	const struct field *f;
 
 	while ((f = field_walk_next(&w, &offset)))
-		if (strncmp(f->name, path, len) == 0 && !f->name[len])
+		if (*f->name == *path && strncmp(f->name, path, len) == 0 &&
+		    !f->name[len])
 			break;
 	if (!f)
 		return NULL;
@@ -306,12 +307,19 @@ struct block {
 	size_t used;
 };
 
-static void *cut(struct block *b, size_t size)
+static void *cut_bytes(struct block *b, size_t size)
 {
 	void *p = b->base ? b->base + b->used : NULL;
 
-	b->used += (size + 7) & ~(size_t)7;
+	b->used += size;
 	return p;
+}
+
+/* A piece for a struct.  Texts lie close to each other: there are many. */
+static void *cut(struct block *b, size_t size)
+{
+	b->used = (b->used + 7) & ~(size_t)7;
+	return cut_bytes(b, size);
 }
 
 static void move_object(const struct field *fields, void *object,
@@ -325,7 +333,7 @@ static const char *move_text(const char *s, struct block *b)
 	if (!s)
 		return NULL;
 	len = strlen(s) + 1;
-	copy = cut(b, len);
+	copy = cut_bytes(b, len);
 	return copy ? memcpy(copy, s, len) : s;
 }
 

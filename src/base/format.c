@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/uuid.h"
+#include "base/word.h"
 
 static bool is_lower(char c)
 {
@@ -38,7 +39,11 @@ static bool check_tag(const char *s, size_t len)
 /* No C0, no DEL, and no C1 (U+0080 to U+009F), which terminals obey as well. */
 static bool check_text(const char *s, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
+	size_t i = 0;
+
+	while (len - i >= 8 && word_is_plain(word_load(s + i)))
+		i += 8;
+	for (; i < len; i++) {
 		unsigned char c = (unsigned char)s[i];
 
 		if (c >= ' ' && c < 0x7f)

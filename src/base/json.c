@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/word.h"
 
 /*
  * jansson allocates from the arena of the call under way, and frees nothing:
@@ -68,6 +69,11 @@ static struct node *out_of(json_t *j)
 	return (struct node *)j;
 }
 
+static bool needs_no_escape(uint64_t w)
+{
+	return word_is_plain(w) && !word_has(w, '"') && !word_has(w, '\\');
+}
+
 /* How many bytes from S need no escape. */
 static size_t plain_run(const char *s, size_t len)
 {
@@ -82,6 +88,8 @@ static size_t plain_run(const char *s, size_t len)
 		uint32_t c;
 		size_t n;
 
+		while (len - i >= 8 && needs_no_escape(word_load(s + i)))
+			i += 8;
 		while (i < len && plain[(unsigned char)s[i]])
 			i++;
 		if (i == len || (unsigned char)s[i] < 0x80)

@@ -120,6 +120,14 @@ static void split(struct sorted *s, size_t at, bool at_end)
 	insert_run(s, at + 1, new);
 }
 
+/* KEY comes after all others, as what is new mostly does. */
+static bool is_last(const struct sorted *s, const char *key)
+{
+	const struct sorted_run *r = s->runs[s->n - 1];
+
+	return !r->n || compare(s, r, r->n - 1, key) < 0;
+}
+
 bool sorted_add(struct sorted *s, void *member)
 {
 	const char *key = s->key(member);
@@ -128,11 +136,17 @@ bool sorted_add(struct sorted *s, void *member)
 
 	if (!s->n)
 		insert_run(s, 0, run_new(RUN_FIRST));
-	at = find_run(s, key);
-	r = s->runs[at];
-	i = find_place(s, r, key);
-	if (is_at(s, r, i, key))
-		return false;
+	if (is_last(s, key)) {
+		at = s->n - 1;
+		r = s->runs[at];
+		i = r->n;
+	} else {
+		at = find_run(s, key);
+		r = s->runs[at];
+		i = find_place(s, r, key);
+		if (is_at(s, r, i, key))
+			return false;
+	}
 	if (r->n == r->room && r->room < RUN_MOST) {
 		size_t room = 4 * r->room;
 

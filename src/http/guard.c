@@ -1,6 +1,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/word.h"
 #include "http/request_priv.h"
 
 /*
@@ -61,6 +62,8 @@ static bool is_token(const char *s, size_t len)
 
 static bool is_text(const char *s, size_t len)
 {
+	for (; len >= 8 && word_is_plain(word_load(s)); len -= 8)
+		s += 8;
 	return is_all(s, len, IN_TEXT);
 }
 

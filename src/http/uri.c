@@ -146,11 +146,11 @@ static int parse_path(const char *path, struct arena *a, struct uri *u,
 	if (!p[1])
 		return 0; /* the root has no segments */
 	while (*p == '/') {
-		size_t len = strcspn(++p, "/");
+		const char *end = strchrnul(++p, '/');
 
-		if (add_segment(u, p, len, a, err))
+		if (add_segment(u, p, (size_t)(end - p), a, err))
 			return -1;
-		p += len;
+		p = end;
 	}
 	return 0;
 }
@@ -187,7 +187,7 @@ static int parse_query(const char *p, const char *const *repeatable,
 	if (!*p)
 		return 0;
 	for (;; p++) {
-		size_t len = strcspn(p, "&");
+		size_t len = (size_t)(strchrnul(p, '&') - p);
 		struct uri_pair pair = {"", ""};
 
 		if (u->n_query == URI_QUERY_MOST)
@@ -207,7 +207,7 @@ int uri_parse(const char *target, const char *const *repeatable,
 	      struct arena *a, struct uri *ret, struct err *err)
 {
 	size_t len = strlen(target);
-	size_t path_len = strcspn(target, "?");
+	size_t path_len = (size_t)(strchrnul(target, '?') - target);
 	char *path;
 
 	ret->path = NULL;

@@ -574,21 +574,19 @@ static const struct grant *find_grant(const struct principal *p,
 		    : NULL;
 }
 
-/* The grants that reach what is O's: of the platform, of its organization, of
- * its project. */
-struct reach {
-	const struct grant *grants[3];
-};
+/* The grants that reach what is O's, the widest first: of the platform, of its
+ * organization, of its project.  Asked for one by one, since the first is often
+ * enough. */
+enum { REACH_LEVELS = 3 };
 
-static struct reach reach(const struct principal *p, struct owner o)
+static const struct grant *reach(const struct principal *p, struct owner o,
+				 int level)
 {
-	struct reach r = {{find_grant(p, NULL, NULL)}};
-
-	if (o.organization)
-		r.grants[1] = find_grant(p, o.organization, NULL);
-	if (o.organization && o.project)
-		r.grants[2] = find_grant(p, o.organization, o.project);
-	return r;
+	if (level == 0)
+		return find_grant(p, NULL, NULL);
+	if (!o.organization || (level == 2 && !o.project))
+		return NULL;
+	return find_grant(p, o.organization, level == 2 ? o.project : NULL);
 }
 
 bool access_is(const struct principal *p, const char *id)
@@ -602,17 +600,16 @@ bool access_is(const struct principal *p, const char *id)
 bool access_may(const struct principal *p, int noun, enum verb verb,
 		struct owner o)
 {
-	struct reach r;
-
 	if (p->as && !access_may(p->as, noun, verb, o))
 		return false;
 	if (!lies_in(p->scope, o))
 		return false;
-	r = reach(p, o);
-	for (size_t i = 0; i < COUNT_OF(r.grants); i++)
-		if (r.grants[i] &&
-		    rights_have(&r.grants[i]->rights, noun, verb))
+	for (int level = 0; level < REACH_LEVELS; level++) {
+		const struct grant *g = reach(p, o, level);
+
+		if (g && rights_have(&g->rights, noun, verb))
 			return true;
+	}
 	return false;
 }
 
@@ -651,16 +648,17 @@ bool access_holds(const struct principal *p, const struct rights *r,
 		  struct owner o)
 {
 	struct rights all = {0};
-	struct reach have;
 
 	if (p->as && !access_holds(p->as, r, o))
 		return false;
 	if (!lies_in(p->scope, o))
 		return false;
-	have = reach(p, o);
-	for (size_t i = 0; i < COUNT_OF(have.grants); i++)
-		if (have.grants[i])
-			rights_join(&all, &have.grants[i]->rights);
+	for (int level = 0; level < REACH_LEVELS; level++) {
+		const struct grant *g = reach(p, o, level);
+
+		if (g)
+			rights_join(&all, &g->rights);
+	}
 	return rights_cover(&all, r);
 }
 

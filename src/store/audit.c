@@ -39,10 +39,9 @@ void chain_add(struct chain *c, const struct audit *e)
 	buf_addc(&b, ' ');
 	buf_adds(&b, e->organization ? e->organization : "-");
 	buf_addc(&b, '\n');
-	buf_add(&b, e->text, e->len);
 	if (!buf_ok(&b))
 		abort();
-	digest_sha256(b.data, b.len, c->hash);
+	digest_sha256_two(b.data, b.len, e->text, e->len, c->hash);
 	buf_release(&b);
 }
 

@@ -97,6 +97,20 @@ static void collect(struct collect *how, const struct field *fields,
 	}
 }
 
+/* Where the text NAME lies in an object of kind K; -1 for a NAME of NULL. */
+static ptrdiff_t find_text(const struct kind *k, const char *name)
+{
+	struct field_walk w = field_walk(k->fields);
+	const struct field *f;
+	size_t offset;
+
+	while (name && (f = field_walk_next(&w, &offset)))
+		if (f->type == FIELD_STRING && strcmp(f->name, name) == 0)
+			return (ptrdiff_t)offset;
+	assert(!name);
+	return -1;
+}
+
 void cache_init(struct cache *c, const struct kind *k,
 		const struct kind *const *all)
 {
@@ -107,19 +121,27 @@ void cache_init(struct cache *c, const struct kind *k,
 	*c = (struct cache){.kind = k};
 	sorted_init(&c->by_order, entry_key);
 	collect(&how, k->fields, "", 0);
+	c->within = find_text(k, k->unique_within);
+	c->within_else = find_text(k, k->unique_else);
 }
 
-/* "A=B" into KEY; false when it does not fit. */
-static bool make_key(char *key, size_t room, const char *a, const char *b)
+/* A, C and B into KEY; false when they do not fit. */
+static bool join_key(char *key, size_t room, const char *a, char c,
+		     const char *b)
 {
 	size_t a_len = strlen(a), b_len = strlen(b);
 
 	if (a_len + b_len + 2 > room)
 		return false;
 	memcpy(key, a, a_len);
-	key[a_len] = '=';
+	key[a_len] = c;
 	memcpy(key + a_len + 1, b, b_len + 1);
 	return true;
+}
+
+static bool make_key(char *key, size_t room, const char *a, const char *b)
+{
+	return join_key(key, room, a, '=', b);
 }
 
 struct each {
@@ -189,30 +211,28 @@ static void emit_field(const struct each *each, const struct index_field *i,
 				   i->offset);
 }
 
-static void add_text(const struct cache *c, const char *path,
-		     const void *object, struct buf *out)
+static const char *text_at(const char *object, ptrdiff_t offset)
 {
-	const struct field *f;
 	const void *at;
 
-	if (!path)
-		return;
-	f = field_find(c->kind->fields, path, object, &at);
-	field_text(f, at, out);
+	if (offset < 0)
+		return NULL;
+	at = object + offset;
+	return *(const char *const *)at;
 }
 
 /* The value that a kind's names are unique within, joined with the name: what
  * the index path "@name" holds. */
-static void unique_key(const struct cache *c, const void *object,
-		       struct buf *out)
+static bool unique_key(const struct cache *c, const void *object,
+		       char key[KEY_MOST])
 {
 	const struct meta *meta = object;
+	const char *within = text_at(object, c->within);
 
-	add_text(c, c->kind->unique_within, object, out);
-	if (!out->len)
-		add_text(c, c->kind->unique_else, object, out);
-	buf_addc(out, '/');
-	buf_adds(out, meta->name ? meta->name : "");
+	if (!within || !*within)
+		within = text_at(object, c->within_else);
+	return meta->name &&
+	       join_key(key, KEY_MOST, within ? within : "", '/', meta->name);
 }
 
 /* Every index key that OBJECT, of cache C, has; those of PATH only unless it is
@@ -220,19 +240,16 @@ static void unique_key(const struct cache *c, const void *object,
 static void each_key(const struct cache *c, const void *object,
 		     const char *path, const struct each *each)
 {
-	struct buf unique = BUF_INIT(KEY_MOST);
+	char unique[KEY_MOST];
 
 	if (!object)
 		return;
 	for (size_t i = 0; i < c->n_fields; i++)
 		if (!path || strcmp(path, c->fields[i].path) == 0)
 			emit_field(each, &c->fields[i], object);
-	if ((path && strcmp(path, "@name") != 0) ||
-	    !((const struct meta *)object)->name)
-		return;
-	unique_key(c, object, &unique);
-	emit(each, "@name", buf_str(&unique));
-	buf_release(&unique);
+	if ((!path || strcmp(path, "@name") == 0) &&
+	    unique_key(c, object, unique))
+		emit(each, "@name", unique);
 }
 
 struct seek {
@@ -419,15 +436,13 @@ static void take_name(struct entry *e, const char *key)
 static void set_name(struct entry *e)
 {
 	const struct meta *meta = e->newest ? e->newest->record.object : NULL;
-	struct buf key = BUF_INIT(KEY_MOST);
+	char key[KEY_MOST];
+	bool has = meta && unique_key(e->cache, meta, key);
 
-	if (meta && meta->name)
-		unique_key(e->cache, meta, &key);
-	if (e->named && strcmp(e->named->key, buf_str(&key)) != 0)
+	if (e->named && (!has || strcmp(e->named->key, key) != 0))
 		leave_name(e);
-	if (!e->named && key.len)
-		take_name(e, key.data);
-	buf_release(&key);
+	if (!e->named && has)
+		take_name(e, key);
 }
 
 struct version *cache_add(struct cache *c, struct change *change,
@@ -466,12 +481,10 @@ struct version *cache_add(struct cache *c, struct change *change,
 struct entry *cache_named(const struct cache *c, const void *object)
 {
 	const struct meta *meta = object;
-	struct buf key = BUF_INIT(KEY_MOST);
+	char key[KEY_MOST];
 	const struct named *n;
 
-	unique_key(c, object, &key);
-	n = map_get(&c->names, buf_str(&key));
-	buf_release(&key);
+	n = unique_key(c, object, key) ? map_get(&c->names, key) : NULL;
 	if (!n)
 		return NULL;
 	for (struct list *l = n->entries.next; l != &n->entries; l = l->next) {

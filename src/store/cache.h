@@ -36,6 +36,7 @@ struct cache {
 	uint64_t freed;     /* the newest revision that gave one up */
 	struct index_field fields[INDEX_FIELDS_MOST];
 	size_t n_fields;
+	ptrdiff_t within, within_else; /* of names: where it is, or -1 */
 	bool has_secrets;
 	size_t live;      /* objects there now, pending ones included */
 	uint64_t changed; /* the newest durable change */
@@ -113,8 +114,7 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 /* Who else has OBJECT's name now, where it must be unique; or NULL. */
 struct entry *cache_named(const struct cache *c, const void *object);
 
-/* Hold the indexes against every version there is; TELL is told of each
- * entry's difference. */
+/* Hold the indexes against every version; TELL is told of differences. */
 void cache_check(const struct cache *c,
 		 void (*tell)(void *ctx, const char *id, const char *what),
 		 void *ctx);

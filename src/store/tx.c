@@ -123,13 +123,11 @@ static void write_version(struct tx *tx, struct cache *c, const char *id,
 {
 	struct buf *line = &tx->store->scratch;
 	struct change *change = tx->change;
-	struct entry *e = cache_find(c, id);
-	struct version *first = NULL, *v;
+	struct version *v =
+		cache_add(c, change, id, object, line->data, line->len);
+	struct version *first = v->older;
 
-	if (e && e->newest->change == change)
-		first = e->newest;
-	v = cache_add(c, change, id, object, line->data, line->len);
-	if (!first)
+	if (!first || first->change != change)
 		return;
 	v->place = first->place;
 	change->versions[v->place] = v;

@@ -3,7 +3,11 @@
  * libmicrohttpd in our loop, with the server's flags and nothing else of it.
  * The floor that `make bench` measures the server against.
  *
- *   bench_http_floor BYTES [PORT]     prints the address it listens on
+ *   bench_http_floor BYTES [hold]     prints the address it listens on
+ *
+ * With "hold" no request is answered at once: it is suspended, as one is that
+ * waits for the disk, and resumed with all others when the loop has nothing
+ * else to do.
  */
 #include <microhttpd.h>
 #include <stdio.h>
@@ -13,11 +17,16 @@
 #include "base/mem.h"
 #include "loop/loop.h"
 
+enum { CONNECTIONS_MOST = 4096 };
+
 struct floor {
 	struct MHD_Daemon *mhd;
 	struct MHD_Response *response;
 	struct timer *again;
 	bool ran;
+	bool hold;
+	struct MHD_Connection *held[CONNECTIONS_MOST];
+	size_t n_held;
 };
 
 static void run(struct floor *f)
@@ -37,6 +46,16 @@ static void on_again(void *ctx)
 	run(ctx);
 }
 
+static void answer_held(struct floor *f)
+{
+	for (size_t i = 0; i < f->n_held; i++) {
+		MHD_queue_response(f->held[i], MHD_HTTP_CREATED, f->response);
+		MHD_resume_connection(f->held[i]);
+	}
+	f->n_held = 0;
+	run(f);
+}
+
 static void before_sleep(void *ctx)
 {
 	struct floor *f = ctx;
@@ -44,6 +63,8 @@ static void before_sleep(void *ctx)
 
 	if (!f->ran)
 		return;
+	if (f->n_held)
+		answer_held(f);
 	f->ran = false;
 	if (MHD_get_timeout(f->mhd, &ms) == MHD_YES && ms == 0)
 		timer_set(f->again, 0);
@@ -70,6 +91,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		*upload_size = 0;
 		return MHD_YES;
 	}
+	if (f->hold) {
+		f->held[f->n_held++] = c;
+		MHD_suspend_connection(c);
+		return MHD_YES;
+	}
 	return MHD_queue_response(c, MHD_HTTP_OK, f->response);
 }
 
@@ -84,20 +110,19 @@ static struct MHD_Response *fixed(size_t size)
 
 int main(int argc, char **argv)
 {
-	struct floor f = {0};
+	static struct floor f;
 	const union MHD_DaemonInfo *info;
 	struct loop *l = loop_new();
 	struct poller *poller;
 	unsigned long size = argc > 1 ? strtoul(argv[1], NULL, 10) : 1024;
-	unsigned long port = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 
+	f.hold = argc > 2;
 	f.response = fixed(size);
 	f.mhd = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE,
-		(uint16_t)port, NULL, NULL, on_request, &f,
-		MHD_OPTION_CONNECTION_LIMIT, 4096U,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16 << 10,
-		MHD_OPTION_CONNECTION_TIMEOUT, 76U,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0,
+		NULL, NULL, on_request, &f, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)16 << 10, MHD_OPTION_CONNECTION_TIMEOUT, 76U,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!f.response || !f.mhd) {
 		fprintf(stderr, "libmicrohttpd does not start\n");

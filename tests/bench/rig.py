@@ -150,9 +150,10 @@ class Bench:
         return self.load(server, "-c", str(conns), "-s", str(seconds), "get",
                          self.path(paths), tls=tls)
 
-    def http_floor(self, size):
+    def http_floor(self, size, *more):
         return self.start(Program, [self.program("bench_http_floor"),
-                                    str(size)], r"127\.0\.0\.1:(\d+)", [])
+                                    str(size), *more],
+                          r"127\.0\.0\.1:(\d+)", [])
 
     def sqlite_floor(self, size, group, count, *more, seconds=3):
         path = self.path("floor.db")

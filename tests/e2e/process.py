@@ -131,7 +131,7 @@ def damaged():
         copy[at + 10] ^= 1
 
     def zero(copy):
-        copy[4096:8192] = bytes(4096)
+        copy[8192:16384] = bytes(8192)
 
     def cut(copy):
         del copy[len(copy) // 2:]
@@ -455,7 +455,7 @@ def full_disk():
     api = Client(server)
     api.post(ORGS, {"name": "before"})
     server.stop()
-    server.blocks = 900  # of 512 bytes, the log's file included
+    server.blocks = 1800  # of 512 bytes, the log's file included
     server.start()
     acked, refused = {"before"}, {}
     for i in range(2000):

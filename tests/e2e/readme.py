@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import termios
+import urllib.request
 
 from muster import PATIENCE, Server, binary, folder, tap
 
@@ -89,6 +90,18 @@ def follow(home, env, command, shown):
                "what was seen:", *lines)
 
 
+def metrics(server):
+    """What is measured is documented."""
+    with urllib.request.urlopen(server.url + "/metrics") as answer:
+        names = set(re.findall(r"^# TYPE (\w+)", answer.read().decode(), re.M))
+    with open(os.path.join(ROOT, "docs", "operating.md"),
+              encoding="utf-8") as file:
+        text = file.read()
+    missing = [name for name in names if f"`{name}" not in text]
+    tap.ok(len(names) > 20 and not missing, "every metric is documented",
+           missing)
+
+
 def main():
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         blocks = walks(file.read())
@@ -107,6 +120,7 @@ def main():
             # The server has another port here.
             follow(home, env, command.replace("http://127.0.0.1:7070",
                                               server.url), shown)
+    metrics(server)
     tap.eq(server.stop(), 0, "the server stops as asked")
     tap.end()
 

@@ -476,8 +476,9 @@ def a_long_watch_for_another(w):
     for sock in watches:
         sock.close()
     tap.note(f"20 watches: {before} KiB, {after} KiB after 720 changes")
+    # AddressSanitizer keeps what was freed, SQLite's pages among it.
     with open(binary(), "rb") as file:
-        most = 60000 if b"__asan_" in file.read() else 8000
+        most = 100000 if b"__asan_" in file.read() else 8000
     tap.ok(after - before < most, "a watch that acts for another stays small",
            before, after)
 

@@ -357,13 +357,14 @@ static size_t choose(const char *file, size_t len, unsigned i,
 		     struct random *random)
 {
 	const char *horizon = memmem(file, len, "horizon", 7);
-	size_t pages = len / 4096;
+	size_t size = (size_t)(unsigned char)file[16] << 8; /* of a page */
+	size_t pages = len / size;
 
 	if (i < 100)
 		return i;
 	i -= 100;
 	if (i < 40 * pages)
-		return i / 40 * 4096 + (i < 40 ? 100 : 0) + i % 40 / 5;
+		return i / 40 * size + (i < 40 ? 100 : 0) + i % 40 / 5;
 	i -= 40 * (unsigned)pages;
 	if (i < 40 && horizon)
 		return (size_t)(horizon - file) + i % 20;

@@ -198,10 +198,14 @@ static void nothing_refused_shows_after_a_crash(void)
 	free(p);
 }
 
+/* What a page takes in the write-ahead log, and how many of them it has when
+ * it is brought into the file. */
+enum { FRAME = 24 + 8192, CHECKPOINT = 1000 };
+
 /* Write until one more batch would bring the write-ahead log to PAGES. */
 static void warm_up(struct play *p, off_t pages)
 {
-	off_t last = 0, most = pages * 4120;
+	off_t last = 0, most = pages * FRAME;
 	struct stat st;
 	char path[64];
 
@@ -216,8 +220,8 @@ static void warm_up(struct play *p, off_t pages)
 	p->warmed = store_revision(p->rig.store);
 }
 
-/* The write-ahead log is brought into the file at 4,000 pages, after the first
- * batch of the play; there reads, or writes to either, fail. */
+/* The write-ahead log is brought into the file after the first batch of the
+ * play; there reads, or writes to either, fail. */
 static void a_failed_checkpoint_loses_nothing(void)
 {
 	static const struct {
@@ -237,7 +241,7 @@ static void a_failed_checkpoint_loses_nothing(void)
 	for (size_t i = 0; i < COUNT_OF(cases) && test_ok; i++) {
 		play_init(p);
 		CHECK(rig_open(&p->rig, &err) == 0);
-		warm_up(p, 4000);
+		warm_up(p, CHECKPOINT);
 		fault_set(cases[i].mask, cases[i].from, cases[i].until,
 			  cases[i].code);
 		play_act(p);
@@ -246,7 +250,7 @@ static void a_failed_checkpoint_loses_nothing(void)
 		/* Unhindered, the write-ahead log does not grow. */
 		CHECK(stat(files_path(path, p->rig.dir, SQLITE_FILE "-wal"),
 			   &st) == 0 &&
-		      (i > 0 || st.st_size < (off_t)4020 * 4120));
+		      (i > 0 || st.st_size < (off_t)(CHECKPOINT + 20) * FRAME));
 		check_refusals(p);
 		check_crashed(p);
 		rig_reopen(&p->rig);
@@ -350,7 +354,8 @@ static void a_checkpoint_that_does_not_sync_ends_the_process(void)
 	struct play *p = xmalloc(sizeof(*p));
 
 	for (int n = 1; n <= 4; n++) {
-		CHECK(play_elsewhere(p, FAULT_SYNC, n, 3999) == EXIT_DISK);
+		CHECK(play_elsewhere(p, FAULT_SYNC, n, CHECKPOINT - 1) ==
+		      EXIT_DISK);
 		check_left(p);
 		rig_release(&p->rig);
 	}

@@ -1,0 +1,39 @@
+/*
+ * word - eight bytes of a text at once.
+ *
+ * For the checks that look at every byte of every request: whole words that
+ * hold nothing special are passed over, and the rest is looked at byte by byte.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WORD_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+static inline uint64_t word_load(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	return w;
+}
+
+/* Some byte of W is below N, which is at most 0x80. */
+static inline bool word_has_below(uint64_t w, unsigned char n)
+{
+	return (w - WORD_EACH(n)) & ~w & WORD_EACH(0x80);
+}
+
+static inline bool word_has(uint64_t w, unsigned char byte)
+{
+	return word_has_below(w ^ WORD_EACH(byte), 1);
+}
+
+/* All of it is printable ASCII. */
+static inline bool word_is_plain(uint64_t w)
+{
+	return !(w & WORD_EACH(0x80)) && !word_has_below(w, ' ') &&
+	       !word_has(w, 0x7f);
+}
