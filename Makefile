@@ -38,7 +38,9 @@ build: setup $(BUILD)/build.ninja
 $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
-run: build
+# The program alone: whoever wants to see it run need not wait for the tests.
+run: setup $(BUILD)/build.ninja
+	ninja -C $(BUILD) -j $(J) muster
 	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --rehearse
 
 test:

@@ -119,7 +119,8 @@ void output_begin(const struct output_columns *cols, struct table *t)
 		bool free_text =
 			f->type == FIELD_TAGS || f->type == FIELD_LIST ||
 			f->type == FIELD_RAW || f->format == &format_text ||
-			(f->type == FIELD_STRING && !f->format);
+			(f->type == FIELD_STRING && !f->format) ||
+			is_object_id(f);
 		bool name = strcmp(f->name, "name") == 0;
 
 		table_column(t, cols->list[i].title,

@@ -69,11 +69,8 @@ void faults_free(struct faults *f)
 	free(f);
 }
 
-static bool takes(struct faults *f, size_t i)
+static bool takes(struct faults *f, const struct fault *r, struct progress *p)
 {
-	const struct fault *r = &f->rules[i];
-	struct progress *p = &f->progress[i];
-
 	if (p->seen++ < r->after ||
 	    (r->times != FIELD_NONE && p->taken >= r->times))
 		return false;
@@ -85,15 +82,15 @@ static bool takes(struct faults *f, size_t i)
 
 const struct fault *faults_take(struct faults *f, const char *call)
 {
-	const struct fault *found = NULL;
+	const struct fault *rules = f->rules, *found = NULL;
+	size_t n = f->n;
 
-	assert(f->rules || !f->n);
+	assert(rules || !n);
 	pthread_mutex_lock(&f->lock);
-	for (size_t i = 0; i < f->n && !found; i++)
-		if ((!f->rules[i].call ||
-		     strcmp(f->rules[i].call, call) == 0) &&
-		    takes(f, i))
-			found = &f->rules[i];
+	for (size_t i = 0; i < n && !found; i++)
+		if ((!rules[i].call || strcmp(rules[i].call, call) == 0) &&
+		    takes(f, &rules[i], &f->progress[i]))
+			found = &rules[i];
 	pthread_mutex_unlock(&f->lock);
 	return found;
 }

@@ -131,6 +131,8 @@ int sim_do_set_tags(struct sim_cloud *c, const void *ask, struct arena *a,
 	if (!c->options->tags)
 		return sim_refuse(err, ERR_UNSUPPORTED, "NoTags",
 				  "machines have no tags here");
+	if (sim_tags_check(&act->tags, err) < 0)
+		return -1;
 	m = *p->doc;
 	m.tags = act->tags;
 	sim_place_revise(c, p, &m);

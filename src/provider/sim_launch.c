@@ -8,6 +8,8 @@
 #include "provider/sim_machines.h"
 #include "provider/sim_place.h"
 
+enum { TAGS_MOST = 64, KEY_MOST = 128, VALUE_MOST = 256 };
+
 static bool same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
@@ -74,6 +76,22 @@ static int check_thing(struct sim_cloud *c, const char *id, const char *kind,
 	return 0;
 }
 
+int sim_tags_check(const struct items *tags, struct err *err)
+{
+	const struct field_tag *t = tags->at;
+	bool good = tags->n <= TAGS_MOST;
+
+	for (size_t i = 0; good && i < tags->n; i++)
+		good = strlen(t[i].key) <= KEY_MOST &&
+		       strlen(t[i].value) <= VALUE_MOST;
+	if (good)
+		return 0;
+	return sim_refuse(err, ERR_INVALID, "InvalidTags",
+			  "a machine has %d tags, a key %d and a value %d "
+			  "bytes at most",
+			  TAGS_MOST, KEY_MOST, VALUE_MOST);
+}
+
 int sim_launch_check(struct sim_cloud *c, const struct sim_machine *new,
 		     struct err *err)
 {
@@ -84,6 +102,11 @@ int sim_launch_check(struct sim_cloud *c, const struct sim_machine *new,
 		return sim_refuse(err, ERR_INVALID, "MissingParameter",
 				  "a machine needs a name, a flavor and an "
 				  "image");
+	if (strlen(new->name) > VALUE_MOST)
+		return sim_refuse(err, ERR_INVALID, "InvalidName",
+				  "a name has %d bytes at most", VALUE_MOST);
+	if (sim_tags_check(&new->tags, err) < 0)
+		return -1;
 	f = sim_flavor(c->options, new->flavor);
 	if (!f)
 		return sim_refuse(err, ERR_INVALID, "InvalidFlavor",
@@ -203,10 +226,32 @@ static int make(struct sim_cloud *c, struct sim_machine *m,
 	return sim_journal_machine(c, p->doc, err);
 }
 
+/* What can be asked for; the rest is the cloud's to say. */
+static struct sim_machine wanted(const struct sim_machine *ask)
+{
+	return (struct sim_machine){
+		.token = ask->token,
+		.name = ask->name,
+		.flavor = ask->flavor,
+		.image = ask->image,
+		.zone = ask->zone,
+		.network = ask->network,
+		.spot = ask->spot,
+		.has_public = ask->has_public,
+		.root_disk_gib = ask->root_disk_gib,
+		.root_disk_class = ask->root_disk_class,
+		.groups = ask->groups,
+		.sources = ask->sources,
+		.ssh_keys = ask->ssh_keys,
+		.tags = ask->tags,
+		.user_data = ask->user_data,
+	};
+}
+
 int sim_do_launch(struct sim_cloud *c, const void *ask, struct arena *a,
 		  void *answer, struct err *err)
 {
-	struct sim_machine m = *(const struct sim_machine *)ask;
+	struct sim_machine m = wanted(ask);
 	const struct sim_flavor *f;
 	struct sim_place *p;
 
@@ -228,7 +273,6 @@ int sim_do_launch(struct sim_cloud *c, const void *ask, struct arena *a,
 		keep_user_data(c, &m, a);
 		if (!c->options->tags)
 			m.tags = (struct items){0};
-		m.boots = 0;
 		if (make(c, &m, &p, err) < 0)
 			return -1;
 	}

@@ -18,6 +18,9 @@ sim_run sim_do_offers, sim_do_launch, sim_do_describe, sim_do_terminate,
 struct sim_place *sim_machine_find(struct sim_cloud *c, const char *id,
 				   struct err *err);
 
+/* No more, and no longer, than a machine can have. */
+int sim_tags_check(const struct items *tags, struct err *err) MUST_CHECK;
+
 /* What NEW is asked to be can be: flavor, image, network, groups. */
 int sim_launch_check(struct sim_cloud *c, const struct sim_machine *new,
 		     struct err *err) MUST_CHECK;

@@ -189,6 +189,9 @@ static int make(struct sim_cloud *c, const struct sim_thing *ask,
 				  "it needs a kind and a name of yours");
 	if (check_new(c, &t, err) < 0)
 		return -1;
+	t.device = t.gateway = t.reason = NULL;
+	if (!same(t.kind, "image"))
+		t.machine = NULL;
 	fill(c, &t, a);
 	sim_next_id(c, prefix, id);
 	t.id = id;
@@ -321,8 +324,9 @@ static const char *free_device(struct sim_cloud *c, const char *machine,
 	struct sim_holding *h;
 
 	while ((h = sorted_next(&w)))
-		if (same(h->doc->machine, machine) && h->doc->device)
-			taken |= 1U << (h->doc->device[7] - 'a');
+		if (same(h->doc->machine, machine) && h->doc->device &&
+		    strncmp(h->doc->device, "/dev/vd", 7) == 0)
+			taken |= 1U << (h->doc->device[7] & 31) >> 1;
 	for (int i = 1; i < 26; i++)
 		if (!(taken & 1U << i)) {
 			snprintf(out, 16, "/dev/vd%c", 'a' + i);

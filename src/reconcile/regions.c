@@ -56,6 +56,7 @@ void regions_free(struct regions *r)
 	struct site *s;
 	size_t i = 0;
 
+	queue_release(&r->due); /* it reaches into them */
 	while ((s = map_next(&r->by_id, &i))) {
 		provider_close(s->provider);
 		if (s->opening)
@@ -64,7 +65,6 @@ void regions_free(struct regions *r)
 		free(s);
 	}
 	map_release(&r->by_id);
-	queue_release(&r->due);
 	free(r);
 }
 

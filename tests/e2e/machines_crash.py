@@ -24,7 +24,7 @@ import time
 import uuid
 
 from machines import WORDS, World, is_busy, wanted
-from muster import PATIENCE, Client, run, tap
+from muster import PATIENCE, Client, run, tap, wait_for
 
 OPERATIONS = int(os.environ.get("OPERATIONS", "200"))
 KILLS = int(os.environ.get("KILLS", "15"))
@@ -94,13 +94,53 @@ class Worker:
         body = self.world.body(
             name, self.random.choice(("small", "medium")),
             power=self.random.choice(("on", "on", "on", "off")))
-        reply = self.ask("POST", "/v1/instances", body, **{
-            "Idempotency-Key": str(uuid.UUID(
-                int=self.random.getrandbits(128)))})
+        reply = self.ask("POST", "/v1/instances", body, **self.key())
         if reply.status == 201:
             self.made[reply.json["id"]] = name
         else:
             self.wrong.append(f"create {name}: {reply!r}")
+
+    def cascade(self):
+        """A network with instances in it, and away with all of it."""
+        self.serial += 1
+        name = f"n{self.n}-{self.serial}"
+        reply = self.ask("POST", "/v1/networks", {
+            "name": name, "projectId": self.world.project,
+            "regionId": self.world.region, "spec": {
+                "prefix": f"172.{16 + self.n}.{self.serial % 256}.0/24"}},
+            **self.key())
+        if reply.status != 201:
+            self.wrong.append(f"network {name}: {reply!r}")
+            return
+        network = reply.json["id"]
+        for i in range(3):
+            reply = self.ask("POST", "/v1/instances", self.world.body(
+                f"{name}-{i}", network=network), **self.key())
+            if reply.status != 201:
+                self.wrong.append(f"in network {name}: {reply!r}")
+                return
+            self.deleted[reply.json["id"]] = f"{name}-{i}"
+        reply = self.ask("DELETE", f"/v1/networks/{network}")
+        if reply.status not in (202, 204, 404):
+            self.wrong.append(f"delete network {name}: {reply!r}")
+
+    def attach(self):
+        """Another volume; those that it had are let go."""
+        self.serial += 1
+        reply = self.ask("POST", "/v1/volumes", {
+            "name": f"v{self.n}-{self.serial}",
+            "projectId": self.world.project, "regionId": self.world.region,
+            "spec": {"sizeGiB": 1}}, **self.key())
+        if reply.status != 201:
+            self.wrong.append(f"volume: {reply!r}")
+            return
+        self.change("PATCH", f"/v1/instances/{self.pick()}", {"spec": {
+            "volumes": [{"volumeId": reply.json["id"],
+                         "deleteWithInstance": self.random.random() < 0.7}]}})
+
+    def key(self):
+        return {"Idempotency-Key": str(uuid.UUID(
+            int=self.random.getrandbits(128)))}
 
     def pick(self):
         return self.random.choice(list(self.made))
@@ -150,7 +190,8 @@ class Worker:
             what = self.random.choice((
                 self.create, self.create, self.create, self.delete,
                 self.delete, self.describe, self.resize, self.rebuild,
-                self.power, self.power, self.reboot))
+                self.power, self.power, self.reboot, self.cascade,
+                self.attach, self.attach))
         self.did[what.__name__] = self.did.get(what.__name__, 0) + 1
         what()
 
@@ -211,7 +252,22 @@ def differences(world):
     wrong += [f"a server of nobody: {s}" for s in servers.values()]
     wrong += [f"a machine of nobody: {m}" for id, m in machines.items()
               if id not in claimed]
-    return wrong
+    return wrong + thing_differences(world, instances)
+
+
+def thing_differences(world, instances):
+    wrong = []
+    things = {t["id"]: t for t in world.cloud.truth()["things"]
+              if t["kind"] in ("network", "volume")}
+    for one in world.all("networks") + world.all("volumes"):
+        thing = things.pop(one["status"].get("providerId"), None)
+        holder = instances.get(one["status"].get("instanceId"))
+        if not thing:
+            wrong.append(f"{one['name']} is not at the cloud: {one}")
+        elif thing.get("machine") != (
+                holder and holder["status"]["providerId"]):
+            wrong.append(f"{one['name']} is attached otherwise: {one} {thing}")
+    return wrong + [f"of nobody: {t}" for t in things.values()]
 
 
 def quota_differences(world):
@@ -271,9 +327,15 @@ def main():
     kill_often(world, count, threads)
     worked = time.monotonic() - began
     busy = world.settled(120 + OPERATIONS / 10)
+    leaving = wait_for(lambda: len(world.all("networks")) == 1 and not [
+        v for v in world.all("volumes") if v["status"]["state"] != "ready"],
+        60, 0.1)
     settled = time.monotonic() - began - worked
     tap.eq([f"{i['name']}: {i['status']}" for i in busy if is_busy(i)][:5], [],
            "nothing is stuck in a state that should pass")
+    tap.ok(leaving, "networks and volumes that were deleted are gone", [
+        n for n in world.all("networks") + world.all("volumes")
+        if "deletedAt" in n or n["status"]["state"] != "ready"])
     tap.eq(promises(world, workers)[:5], [],
            "what was acknowledged is so, and nothing was refused oddly")
     wrong = differences(world)

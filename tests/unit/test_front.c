@@ -2,7 +2,10 @@
  * simulated cloud. */
 #include "provider/front.h"
 
+#include <unistd.h>
+
 #include "base/json.h"
+#include "base/log.h"
 #include "provider/counts.h"
 #include "provider/sim.h"
 #include "provider/sim_cloud.h"
@@ -158,6 +161,49 @@ static void calls_are_counted_by_outcome(void)
 	CHECK(provider_under_way(provider) == 0);
 }
 
+/* What the calls below wrote to standard error. */
+static void traced(const char *options, char *text, size_t size)
+{
+	const struct machine_spec spec = {.server = SERVER,
+					  .token = "token-1",
+					  .name = "web-1",
+					  .flavor = "sim.small",
+					  .image = "debian-12",
+					  .user_data = "hunter2",
+					  .user_data_len = 7};
+	FILE *f = tmpfile();
+	int old = dup(STDERR_FILENO);
+	struct err err = {0};
+	struct machine m;
+
+	begin(options);
+	CHECK(f && dup2(fileno(f), STDERR_FILENO) >= 0);
+	log_setup(LOG_DEBUG, false);
+	CHECK(provider_launch(provider, &spec, &arena, &m, &err) == 0);
+	CHECK(provider_describe(provider, "i-none", &arena, &m, &err) < 0);
+	log_setup(LOG_INFO, false);
+	CHECK(dup2(old, STDERR_FILENO) >= 0);
+	close(old);
+	rewind(f);
+	text[fread(text, 1, size - 1, f)] = '\0';
+	fclose(f);
+}
+
+static void each_call_leaves_a_trace_without_secrets(void)
+{
+	char text[4096];
+
+	traced("{}", text, sizeof(text));
+	CHECK(strstr(text, "call=launch about=" SERVER) != NULL);
+	CHECK(strstr(text, "region=r") != NULL);
+	CHECK(strstr(text, "ms=") != NULL);
+	CHECK(strstr(text, "outcome=done") != NULL);
+	CHECK(strstr(text, "call=describe about=i-none") != NULL);
+	CHECK(strstr(text, "outcome=not_found") != NULL);
+	CHECK(strstr(text, "provider=MachineNotFound") != NULL);
+	CHECK(strstr(text, "hunter2") == NULL);
+}
+
 static void a_fault_can_fail_a_call_before_it_is_made(void)
 {
 	struct err err = {0};
@@ -260,6 +306,7 @@ int main(void)
 	RUN(every_capability_has_a_name_of_its_own);
 	RUN(what_a_provider_lacks_is_refused_by_name);
 	RUN(calls_are_counted_by_outcome);
+	RUN(each_call_leaves_a_trace_without_secrets);
 	RUN(a_fault_can_fail_a_call_before_it_is_made);
 	RUN(a_fault_can_lose_an_answer);
 	RUN(a_fault_can_delay_and_repeat_a_call);
