@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "api/routes.h"
+#include "model/region.h"
+#include "store/read.h"
 
 static void reply_text(struct call *c, int status, const char *text, size_t len)
 {
@@ -79,6 +81,21 @@ static void add_store(struct buf *b, const struct store *s)
 			 stats.objects[i]);
 }
 
+static void add_regions(struct buf *b, const struct store *s)
+{
+	struct scan scan = store_scan(s, 0, &region_kind, NULL);
+	struct record r;
+	size_t effort = 0;
+
+	buf_adds(b, "# HELP muster_region_missing Machines missing at once, "
+		    "too many to be believed.\n"
+		    "# TYPE muster_region_missing gauge\n");
+	while (scan_next(&scan, &r, &effort))
+		buf_addf(b, "muster_region_missing{region=\"%s\"} %lld\n", r.id,
+			 (long long)((const struct region *)r.object)
+				 ->status.monitor.missing);
+}
+
 void handle_metrics(struct call *c)
 {
 	struct buf b = BUF_INIT((size_t)1 << 20);
@@ -87,6 +104,7 @@ void handle_metrics(struct call *c)
 
 	add_calls(&b, c->api);
 	add_store(&b, c->api->conf.store);
+	add_regions(&b, c->api->conf.store);
 	if (c->api->conf.metrics)
 		c->api->conf.metrics(c->api->conf.ctx, &b);
 	r.body = b.data;

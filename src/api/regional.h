@@ -40,6 +40,9 @@ int image_remove(struct call *c, struct tx *tx, const void *old,
 /* POST /v1/regions/{id}/sync: read its catalogue now. */
 void handle_sync(struct call *c);
 
+/* POST /v1/regions/{id}/accept: what is missing there is gone. */
+void handle_accept(struct call *c);
+
 /* POST /v1/volumes/{id}/snapshot: an image of what is on it. */
 void handle_volume_snapshot(struct call *c);
 extern const struct field volume_snapshot_fields[];

@@ -149,3 +149,28 @@ void handle_sync(struct call *c)
 {
 	verb_run(c, sync);
 }
+
+/* What is missing is gone: the monitor may go by the provider's lists again.
+ * Where nothing is, nothing is accepted. */
+static int accept_missing(struct tx *tx, void *ctx, struct err *err)
+{
+	struct call *c = ctx;
+	struct region *r = arena_alloc(c->x->arena, sizeof(*r));
+	const void *old;
+
+	if (verb_begin(c, tx, &old, err) < 0)
+		return -1;
+	if (!old)
+		return 0;
+	memcpy(r, old, sizeof(*r));
+	r->status.monitor.accepted = r->status.monitor.missing;
+	if (tx_put(tx, &region_kind, r, err) < 0)
+		return -1;
+	verb_done(c, tx);
+	return 0;
+}
+
+void handle_accept(struct call *c)
+{
+	verb_run(c, accept_missing);
+}

@@ -38,6 +38,8 @@ static const struct action actions[] = {
 	 0},
 	{&region_kind, "sync", "Reading the catalogue of", "Read", NULL,
 	 PROGRESS_SYNCED, -1},
+	{&region_kind, "accept", "Accepted what is missing from",
+	 "Accepted what is missing from", NULL, PROGRESS_SETTLED, -1},
 };
 
 static const struct action *find_action(const struct kind *k, const char *verb)

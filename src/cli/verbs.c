@@ -196,6 +196,12 @@ static const struct command_example sync_examples[] = {
 	{0},
 };
 
+static const struct command_example accept_examples[] = {
+	{"After an account was emptied on purpose:",
+	 "muster region accept my-region"},
+	{0},
+};
+
 #define EVENTS_VERB                                                            \
 	{                                                                      \
 		"events", "Show what happened to {a} {noun}", "NAME-OR-ID",    \
@@ -299,6 +305,13 @@ static const struct command region_verbs[] = {
 	{"sync", "Read a region's flavors and images now", "NAME-OR-ID...",
 	 "They are read every now and then anyway.", sync_examples,
 	 wait_options, .fields = COMMAND_NARROW, .run = machine_act},
+	{"accept", "Accept that the machines that a region misses are gone",
+	 "NAME-OR-ID...",
+	 "When too many machines are missing from the provider's list at once, "
+	 "nothing is done about them.  This says that it is so: each is looked "
+	 "at once more, and its instance is shown as terminated when it is not "
+	 "there.",
+	 accept_examples, .fields = COMMAND_NARROW, .run = machine_act},
 	PAUSE_VERB("Nothing is asked of its provider meanwhile."),
 	RESUME_VERB,
 	EVENTS_VERB,

@@ -10,7 +10,7 @@
 
 extern const struct command usage_verbs[], token_verbs[], group_verbs[];
 
-/* start, stop, reboot, rebuild, pause, resume, sync. */
+/* start, stop, reboot, rebuild, pause, resume, sync, accept. */
 int machine_act(struct cli *c, int argc, char **argv);
 int machine_snapshot(struct cli *c, int argc, char **argv);
 

@@ -31,6 +31,11 @@ static const struct field spec_fields[] = {
 	 "How many calls to the provider may begin in a second; 0: as many as "
 	 "the driver knows to be allowed.",
 	 .max = 1000000, .fallback = "0"},
+	{"observeSeconds", FIELD_INT, 0, SPEC(observe_seconds),
+	 "How long at most between two looks at all its machines; they are "
+	 "more "
+	 "often while something happens.  0: there are none.",
+	 .max = 3600, .fallback = "60"},
 	{"paused", FIELD_BOOL, FIELD_WIDE, SPEC(paused),
 	 "Leave everything in it alone until this is taken back."},
 	{0},
@@ -41,6 +46,27 @@ static const struct field zone_fields[] = {
 	 "The provider's name for it."},
 	{"available", FIELD_BOOL, 0, offsetof(struct zone, available),
 	 "Whether it takes new machines."},
+	{0},
+};
+
+#define MONITOR(member) offsetof(struct monitoring, member)
+
+static const struct field monitor_fields[] = {
+	{"observedAt", FIELD_TIME, 0, MONITOR(observed_at),
+	 "When all its machines were last seen to be as they are shown; it is "
+	 "written once a minute."},
+	{"staleSince", FIELD_TIME, 0, MONITOR(stale_since),
+	 "Since when that could not be done: what is shown of its machines may "
+	 "not be so any more."},
+	{"missing", FIELD_INT, 0, MONITOR(missing),
+	 "How many were missing from the provider's list when that was too "
+	 "many to be believed."},
+	{"of", FIELD_INT, 0, MONITOR(of), "Of how many."},
+	{"missingSince", FIELD_TIME, 0, MONITOR(missing_since),
+	 "Since when: nothing is concluded from lists until they are back, or "
+	 "an operator accepts that they are gone."},
+	{"accepted", FIELD_INT, 0, MONITOR(accepted),
+	 "How many an operator has accepted to be gone."},
 	{0},
 };
 
@@ -67,6 +93,9 @@ static const struct field status_fields[] = {
 	{"notes", FIELD_LIST, 0, STATUS(notes),
 	 "What in its catalogue was skipped, and why.", .item = FIELD_STRING,
 	 .size = sizeof(const char *), .max = 32},
+	{"monitor", FIELD_OBJECT, 0, STATUS(monitor),
+	 "What looking at all its machines has found.",
+	 .fields = monitor_fields},
 	{0},
 };
 

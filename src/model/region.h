@@ -14,6 +14,16 @@ struct zone {
 	bool available;
 };
 
+/* What looking at all of a region's machines has found; see monitor.h. */
+struct monitoring {
+	int64_t observed_at; /* all of them, up to a minute later */
+	int64_t stale_since; /* 0: they are looked at as they should be */
+	int64_t missing;     /* when it was too many to be believed, */
+	int64_t of;          /* of how many, */
+	int64_t missing_since;
+	int64_t accepted; /* and how many an operator says are gone */
+};
+
 struct region {
 	struct meta meta; /* first, as in every noun */
 	struct {
@@ -24,6 +34,7 @@ struct region {
 		int64_t sync_seconds;     /* how often the catalogue is read */
 		int64_t calls_at_once;    /* at most, to the provider */
 		int64_t calls_per_second; /* 0: as the driver says */
+		int64_t observe_seconds;  /* between looks; 0: there are none */
 		bool paused; /* nothing is called until it is not */
 	} spec;
 	struct {
@@ -35,6 +46,7 @@ struct region {
 		struct items zones;          /* of struct zone */
 		int64_t flavors, images;     /* how many it offers */
 		struct items notes; /* of const char *: what was skipped */
+		struct monitoring monitor;
 	} status;
 };
 

@@ -41,6 +41,8 @@ struct controller {
 	 * nothing but the object.  A deleted one is never asked about. */
 	bool (*wants)(const void *object);
 	void (*step)(struct work *w);
+	/* Free what the memo holds; may be NULL. */
+	void (*release)(void *memo);
 };
 
 /* What is called first when a region cannot do everything at once. */

@@ -99,6 +99,11 @@ void work_free(struct work *w);
 void work_release(struct work *w); /* the same, but that it stays in its map */
 void work_step(struct work *w);
 
+/* Controller C is calling or writing about object ID. */
+bool work_other_busy(const struct work *w, const struct controller *c,
+		     const char *id);
+const char *work_installation(const struct work *w);
+
 /* The provider of a region is opened by a call of its own. */
 void work_open(struct work *w, struct site *s, struct opening *o);
 struct site *work_site(struct work *w, const char *region_id);

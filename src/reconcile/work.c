@@ -76,6 +76,8 @@ static void rest(struct work *w)
 void work_release(struct work *w)
 {
 	tidy(w);
+	if (w->controller->release)
+		w->controller->release(w->memo);
 	arena_release(&w->arena);
 	w->engine->n_works--;
 	free(w);
@@ -124,6 +126,25 @@ void work_poke(struct work *w)
 		queue_now(w);
 	else
 		w->poked = true;
+}
+
+bool work_other_busy(const struct work *w, const struct controller *c,
+		     const char *id)
+{
+	for (size_t i = 0; controllers[i]; i++) {
+		const struct work *other;
+
+		if (controllers[i] != c)
+			continue;
+		other = map_get(&w->engine->works[i], id);
+		return other && other->state != WORK_WAITING;
+	}
+	return false;
+}
+
+const char *work_installation(const struct work *w)
+{
+	return w->engine->conf.installation;
 }
 
 const char *work_id(const struct work *w)

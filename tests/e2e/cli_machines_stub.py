@@ -247,7 +247,7 @@ class MachinesHandler(Handler):
                              body["publicKey"]})
         elif verb == "sshkey":
             self.reply(200, {"privateKey": "PRIVATE"})
-        elif verb == "sync":
+        elif verb in ("sync", "accept"):
             self.reply(202, doc)
         else:
             self.fail(404, "not_found", "there is no such verb")

@@ -253,6 +253,8 @@ def others(stub, c):
     c.expect(2, "snapshot without a name", "instance", "snapshot", "web-1")
     c.expect(0, "region sync", "region", "sync", "sim")
     check(stub.requests[-1][1].endswith("/sync"), "asks for it")
+    c.expect(0, "region accept", "region", "accept", "sim")
+    check(stub.requests[-1][1].endswith("/accept"), "asks for that, too")
     r = c.expect(2, "a verb that is none", "instance", "strat", "web-1")
     check("did you mean 'instance start'" in r.stderr, "suggests", r.stderr)
 

@@ -1113,6 +1113,8 @@ def regional_nouns(api):
         make("securitygroups", {"name": "once", "networkId": network[-36:]})]
     if api.post(region + "/sync", None).status != 202:
         wrong.append("sync")
+    if api.post(region + "/accept", None).status != 202:
+        wrong.append("accept")
     for path in (region, network, volume):
         comes_to(api, path, "ready")
     made, failed = with_machines(api, region[-36:], network[-36:], make)

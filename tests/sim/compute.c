@@ -1,6 +1,7 @@
 #include "compute.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/uuid.h"
@@ -153,4 +154,17 @@ void compute_run(struct world *w, const struct compute *c, const char *network,
 	i.status.health = HEALTH_HEALTHY;
 	i.status.provider_id = "i-1";
 	put_instance(w, &i, flavor.object, server);
+}
+
+void compute_lose(struct world *w, const char *region, int64_t missing)
+{
+	struct record old;
+	struct region r;
+
+	if (!store_get(w->store, 0, &region_kind, region, &old))
+		abort();
+	r = *(const struct region *)old.object;
+	r.status.monitor.missing = r.status.monitor.of = missing;
+	r.status.monitor.missing_since = 1;
+	put(w, &region_kind, &r);
 }

@@ -18,3 +18,6 @@ void compute_open(struct world *w, const char *name, const char *only,
 /* A running instance in the network, and the server behind it. */
 void compute_run(struct world *w, const struct compute *c, const char *network,
 		 char instance[40], char server[40]);
+
+/* The region misses so many machines. */
+void compute_lose(struct world *w, const char *region, int64_t missing);

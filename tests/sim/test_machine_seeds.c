@@ -307,6 +307,8 @@ static bool run(uint64_t seed)
 	random_seed(&c->random, seed);
 	yard_open(&c->y, c->healthy);
 	yard_options(&c->y, clouds[cloud].sick);
+	if (seed % 2)
+		yard_observe(&c->y, 5 + (int64_t)(seed % 60));
 	for (int n = 0; n < ACTS; n++) {
 		act(c);
 		for (uint64_t k = below(c, 30); k > 0; k--)

@@ -242,6 +242,23 @@ static void what_happens_to_a_region_is_told_to_whom_it_is_for(void)
 	rig_free(r);
 }
 
+/* Only the platform says that machines are gone, and those that are missing. */
+static void what_is_missing_is_accepted_by_an_operator(void)
+{
+	struct rig *r = rig_new();
+	char deeper[80];
+
+	snprintf(deeper, sizeof(deeper), "%s/accept", r->only_a.region);
+	CHECK(on(r, r->a.bearer, "POST", "regions", deeper, NULL) == 403);
+	CHECK(on(r, r->b.bearer, "POST", "regions", deeper, NULL) == 404);
+	CHECK(on(r, r->w.bearer, "POST", "regions", deeper, NULL) == 202);
+	CHECK(strstr(r->reply, "\"accepted\":0"));
+	compute_lose(&r->w, r->only_a.region, 7);
+	CHECK(on(r, r->w.bearer, "POST", "regions", deeper, NULL) == 202);
+	CHECK(strstr(r->reply, "\"accepted\":7"));
+	rig_free(r);
+}
+
 static void
 a_region_goes_with_what_it_offers_and_not_with_what_others_have(void)
 {
@@ -391,6 +408,7 @@ int main(void)
 	RUN(a_region_is_seen_by_whom_it_is_for);
 	RUN(nothing_is_made_in_a_region_that_is_not_seen);
 	RUN(what_happens_to_a_region_is_told_to_whom_it_is_for);
+	RUN(what_is_missing_is_accepted_by_an_operator);
 	RUN(a_region_goes_with_what_it_offers_and_not_with_what_others_have);
 	RUN(a_volume_lies_in_a_zone_of_its_region);
 	RUN(a_snapshot_of_a_volume_is_an_image_of_its_project);

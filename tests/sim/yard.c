@@ -466,11 +466,12 @@ size_t yard_count(const struct yard *y, const struct kind *k)
 	return n;
 }
 
-void yard_stray(struct yard *y, const char *id)
+const char *yard_launch(struct yard *y, const char *server,
+			const char *installation)
 {
-	const struct server *s = yard_server(y, id);
-	struct field_tag tags[] = {{TAG_SERVER, s->meta.id},
-				   {TAG_INSTALLATION, DISK_INSTALLATION}};
+	static char id[64];
+	struct field_tag tags[] = {{TAG_SERVER, server},
+				   {TAG_INSTALLATION, installation}};
 	struct record net;
 	struct sim_machine ask = {.name = "stray",
 				  .flavor = "sim.small",
@@ -486,5 +487,49 @@ void yard_stray(struct yard *y, const char *id)
 		((const struct network *)net.object)->status.backed.provider;
 	arena_init(&a, 1 << 20);
 	must(sim_cloud_call(cloud(y), SIM_LAUNCH, &ask, &a, &made, &err), &err);
+	snprintf(id, sizeof(id), "%s", made.id);
 	arena_release(&a);
+	return id;
+}
+
+void yard_stray(struct yard *y, const char *id)
+{
+	yard_launch(y, yard_server(y, id)->meta.id, DISK_INSTALLATION);
+}
+
+bool yard_power(struct yard *y, const char *machine, bool on)
+{
+	struct sim_act ask = {.id = machine};
+	struct arena a;
+	struct err err;
+	int r;
+
+	arena_init(&a, 1 << 20);
+	r = sim_cloud_call(cloud(y), on ? SIM_START : SIM_STOP, &ask, &a, NULL,
+			   &err);
+	arena_release(&a);
+	return r == 0;
+}
+
+static int set_observing(struct tx *tx, void *ctx, struct err *err)
+{
+	struct region r =
+		*(const struct region *)tx_get(tx, &region_kind, YARD_REGION);
+
+	r.spec.observe_seconds = *(int64_t *)ctx;
+	r.meta.generation++;
+	return tx_put(tx, &region_kind, &r, err);
+}
+
+void yard_observe(struct yard *y, int64_t seconds)
+{
+	yard_transact(y, set_observing, &seconds);
+}
+
+const struct region *yard_region(const struct yard *y)
+{
+	struct record r;
+
+	return store_get(y->store, 0, &region_kind, YARD_REGION, &r) ? r.object
+								     : NULL;
 }

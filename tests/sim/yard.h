@@ -17,6 +17,7 @@
 #include "store/read.h"
 
 struct job;
+struct region;
 
 #define YARD_ORGANIZATION "11111111-1111-4111-8111-111111111111"
 #define YARD_PROJECT      "22222222-2222-4222-8222-222222222222"
@@ -86,6 +87,17 @@ size_t yard_machines(struct yard *y);
 
 /* Have the cloud make a machine that carries the tag of instance ID's server. */
 void yard_stray(struct yard *y, const char *id);
+
+/* Have it make one that carries these tags; its id is the answer. */
+const char *yard_launch(struct yard *y, const char *server,
+			const char *installation);
+
+/* Somebody else stops a machine, or starts it; false when they cannot. */
+bool yard_power(struct yard *y, const char *machine, bool on);
+
+/* Have the region's machines looked at that often. */
+void yard_observe(struct yard *y, int64_t seconds);
+const struct region *yard_region(const struct yard *y);
 
 /* What the documents have: allocations, servers, … */
 size_t yard_count(const struct yard *y, const struct kind *k);

@@ -1,0 +1,493 @@
+#include "reconcile/monitor.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/field_ops.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "provider/front.h"
+#include "reconcile/engine_priv.h"
+#include "reconcile/machine.h"
+#include "reconcile/monitor_plan.h"
+#include "reconcile/monitor_sweep.h"
+
+/* What one look may use: some hundred thousand machines. */
+#define ARENA_MOST ((size_t)512 << 20)
+
+/* Pages of one list; one that goes on longer is broken. */
+#define PAGES_MOST 100000
+
+/* Servers that are counted in one step. */
+#define COUNT_MOST 2000
+
+struct memo {
+	struct sweep *sweep; /* under way, or NULL */
+	int64_t pace, next_at;
+	int64_t whole_at; /* the last that was whole */
+	struct map lost;  /* missing once, as the provider says; owned */
+};
+
+/* A call for one page, or about one machine. */
+struct page_call {
+	struct call call; /* first */
+	struct machine_filter filter;
+	const char *page;
+	struct machine_page ret;
+};
+
+struct look_call {
+	struct call call; /* first */
+	const char *server, *machine;
+	int64_t revision;
+	struct machine ret;
+};
+
+static void free_ids(struct map *ids)
+{
+	char *id;
+
+	for (size_t i = 0; (id = map_next(ids, &i));)
+		free(id);
+	map_release(ids);
+	*ids = (struct map){0};
+}
+
+static void drop(struct memo *m)
+{
+	struct sweep *s = m->sweep;
+
+	if (!s)
+		return;
+	map_release(&s->seen);
+	free_ids(&s->lost);
+	arena_release(&s->arena);
+	free(s);
+	m->sweep = NULL;
+}
+
+static void release(void *memo)
+{
+	struct memo *m = memo;
+
+	drop(m);
+	free_ids(&m->lost);
+}
+
+static void begin(struct work *w, struct memo *m)
+{
+	m->sweep = xcalloc(1, sizeof(*m->sweep));
+	m->sweep->began = work_now(w);
+	arena_init(&m->sweep->arena, ARENA_MOST);
+}
+
+static int64_t most_wait(const struct region *r)
+{
+	return r->spec.observe_seconds * 1000;
+}
+
+/* It came to nothing: another time. */
+static void give_up(struct work *w, struct memo *m, const struct err *err)
+{
+	const struct region *r = work_get(w, &region_kind, work_id(w));
+
+	log_info("monitor", "%s: its machines cannot be listed: %s", work_id(w),
+		 err->msg);
+	drop(m);
+	m->pace = monitor_pace(m->pace, false, 0, r ? most_wait(r) : 0, 0);
+	m->next_at = work_now(w) + m->pace;
+}
+
+static const void *get(struct work *w, const struct kind *k, const char *id)
+{
+	struct record r;
+
+	return id && store_get(work_store(w), 0, k, id, &r) ? r.object : NULL;
+}
+
+static const char *keep(struct arena *a, const char *s)
+{
+	return s ? arena_strdup(a, s) : NULL;
+}
+
+static struct sighting *add_sighting(struct sweep *sweep,
+				     const struct server *s, int64_t began)
+{
+	struct sighting *g = arena_alloc(&sweep->arena, sizeof(*g));
+
+	g->server = arena_strdup(&sweep->arena, s->meta.id);
+	g->revision = s->meta.revision;
+	g->began = began;
+	g->next = sweep->sightings;
+	sweep->sightings = g;
+	sweep->moving = true;
+	return g;
+}
+
+static void keep_machine(struct arena *a, const struct machine *m,
+			 struct machine *ret)
+{
+	*ret = (struct machine){
+		.id = keep(a, m->id),
+		.state = m->state,
+		.native_state = keep(a, m->native_state),
+		.zone = keep(a, m->zone),
+		.private_ip = keep(a, m->private_ip),
+		.private_ip6 = keep(a, m->private_ip6),
+		.public_ip = keep(a, m->public_ip),
+		.mac = keep(a, m->mac),
+		.created_at = m->created_at,
+		.spot = m->spot,
+	};
+}
+
+static bool may_judge(struct work *w, const struct server *s,
+		      const struct provider_facts *f, int64_t began)
+{
+	return monitor_judges(get(w, &instance_kind, s->instance_id), s, f,
+			      began) &&
+	       !work_other_busy(w, &machine_controller, s->instance_id);
+}
+
+/* M, which is server S's, is not as it is written. */
+static void compare(struct work *w, const struct place *p,
+		    const struct server *s, const struct machine *m,
+		    int64_t began)
+{
+	struct sweep *sweep = ((struct memo *)work_memo(w))->sweep;
+	struct machine_call c = {.what = MACHINE_DESCRIBE, .call.began = began};
+	struct machine_view v = {.i = get(w, &instance_kind, s->instance_id),
+				 .s = s,
+				 .facts = &p->facts,
+				 .now = work_now(w)};
+
+	if (!may_judge(w, s, &p->facts, began))
+		return;
+	c.found[0] = *m;
+	c.n_found = 1;
+	if (!machine_unchanged(&v, &c))
+		keep_machine(&sweep->arena, m,
+			     &add_sighting(sweep, s, began)->machine);
+}
+
+static void take_machine(struct work *w, const struct place *p,
+			 const struct machine *m, int64_t began)
+{
+	struct sweep *sweep = ((struct memo *)work_memo(w))->sweep;
+	const char *ours = field_tag_get(&m->tags, TAG_INSTALLATION);
+	const struct server *s =
+		get(w, &server_kind, field_tag_get(&m->tags, TAG_SERVER));
+
+	if (!ours || strcmp(ours, work_installation(w)) != 0)
+		return;
+	if (!s || !s->status.provider_id ||
+	    strcmp(s->status.provider_id, m->id) != 0 ||
+	    strcmp(s->region_id, work_id(w)) != 0)
+		return;
+	if (map_get(&sweep->seen, s->meta.id))
+		return; /* a page may come again */
+	map_add(&sweep->seen, arena_strdup(&sweep->arena, s->meta.id), sweep);
+	compare(w, p, s, m, began);
+}
+
+static int run_page(struct provider *p, struct call *call, struct arena *a,
+		    struct err *err)
+{
+	struct page_call *c = (struct page_call *)call;
+
+	return provider_list(p, &c->filter, c->page, a, &c->ret, err);
+}
+
+static void page_done(struct work *w, struct call *call)
+{
+	struct page_call *c = (struct page_call *)call;
+	struct memo *m = work_memo(w);
+	const struct place *p = work_place(w, work_id(w));
+	const struct machine *machines = c->ret.machines.at;
+
+	if (!c->call.err.code && ++m->sweep->pages > PAGES_MOST)
+		err_set(&c->call.err, ERR_PROVIDER, "the list has no end");
+	if (!c->call.err.code && !p)
+		err_set(&c->call.err, ERR_UNAVAILABLE, "it was closed");
+	if (c->call.err.code) {
+		give_up(w, m, &c->call.err);
+		return;
+	}
+	for (size_t i = 0; i < c->ret.machines.n; i++)
+		take_machine(w, p, &machines[i], call->began);
+	m->sweep->page = keep(&m->sweep->arena, c->ret.next);
+	if (!m->sweep->page)
+		m->sweep->stage = SWEEP_COUNT;
+}
+
+static void ask_page(struct work *w, const struct sweep *sweep)
+{
+	struct page_call *c = arena_alloc(work_arena(w), sizeof(*c));
+
+	c->call = (struct call){
+		.run = run_page, .done = page_done, .rank = CALL_OBSERVE};
+	c->filter =
+		(struct machine_filter){TAG_INSTALLATION, work_installation(w)};
+	c->page = sweep->page;
+	work_call(w, work_id(w), &c->call);
+}
+
+static void count_one(struct work *w, const struct place *p,
+		      const struct server *s)
+{
+	struct sweep *sweep = ((struct memo *)work_memo(w))->sweep;
+	struct missed *missed;
+
+	sweep->moving |= monitor_moves(s);
+	if (s->status.phase != SERVER_LAUNCHED)
+		return;
+	sweep->launched++;
+	if (map_get(&sweep->seen, s->meta.id) ||
+	    !may_judge(w, s, &p->facts, sweep->began))
+		return;
+	missed = arena_alloc(&sweep->arena, sizeof(*missed));
+	missed->server = arena_strdup(&sweep->arena, s->meta.id);
+	missed->next = sweep->missed;
+	sweep->missed = missed;
+	sweep->missing++;
+}
+
+/* True when all are counted. */
+static bool count(struct work *w, const struct place *p)
+{
+	struct sweep *sweep = ((struct memo *)work_memo(w))->sweep;
+	const char *after = sweep->after[0] ? sweep->after : NULL;
+	struct scan scan = store_scan(work_store(w), 0, &server_kind, after);
+	struct record r;
+	size_t effort = 0;
+
+	if (!scan_narrow(&scan, "regionId", work_id(w), after))
+		return true;
+	for (int n = 0; n < COUNT_MOST; n++) {
+		if (!scan_next(&scan, &r, &effort))
+			return true;
+		assert(strlen(r.id) < sizeof(sweep->after));
+		memmove(sweep->after, r.id, strlen(r.id) + 1);
+		count_one(w, p, r.object);
+	}
+	return false;
+}
+
+static int run_look(struct provider *p, struct call *call, struct arena *a,
+		    struct err *err)
+{
+	struct look_call *c = (struct look_call *)call;
+
+	return provider_describe(p, c->machine, a, &c->ret, err);
+}
+
+/* The provider does not have it: the second time in two looks it is gone. */
+static void not_there(struct work *w, const struct server *s, int64_t began)
+{
+	struct memo *m = work_memo(w);
+	char *id = xstrdup(s->meta.id);
+
+	map_add(&m->sweep->lost, id, id);
+	if (map_get(&m->lost, s->meta.id))
+		add_sighting(m->sweep, s, began)->gone = true;
+	m->sweep->moving = true;
+}
+
+static void look_done(struct work *w, struct call *call)
+{
+	struct look_call *c = (struct look_call *)call;
+	const struct place *p = work_place(w, work_id(w));
+	const struct server *s = get(w, &server_kind, c->server);
+	struct sweep *sweep = ((struct memo *)work_memo(w))->sweep;
+
+	sweep->missed = sweep->missed->next;
+	if (!p || !s || s->meta.revision != c->revision)
+		return;
+	if (!call->err.code)
+		compare(w, p, s, &c->ret, call->began);
+	else if (call->err.code == ERR_NOT_FOUND &&
+		 may_judge(w, s, &p->facts, call->began))
+		not_there(w, s, call->began);
+}
+
+static void look(struct work *w, const struct server *s)
+{
+	struct look_call *c = arena_alloc(work_arena(w), sizeof(*c));
+
+	c->call = (struct call){
+		.run = run_look, .done = look_done, .rank = CALL_OBSERVE};
+	c->server = arena_strdup(work_arena(w), s->meta.id);
+	c->machine = arena_strdup(work_arena(w), s->status.provider_id);
+	c->revision = s->meta.revision;
+	work_call(w, work_id(w), &c->call);
+}
+
+/* At the next that is missing; false when there is none any more. */
+static bool look_at_missed(struct work *w, struct sweep *sweep,
+			   const struct place *p)
+{
+	for (; sweep->missed; sweep->missed = sweep->missed->next) {
+		const struct server *s =
+			get(w, &server_kind, sweep->missed->server);
+
+		if (s && may_judge(w, s, &p->facts, sweep->began)) {
+			look(w, s);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Have the region say it; false when it does. */
+static bool say(struct work *w, const struct region_write *what)
+{
+	const struct region *r = work_get(w, &region_kind, work_id(w));
+	struct region_write *write;
+
+	if (!monitor_region_news(r, what, work_now(w)))
+		return false;
+	write = arena_alloc(work_arena(w), sizeof(*write));
+	*write = *what;
+	write->region = work_id(w);
+	work_transact(w, monitor_write_region, write);
+	return true;
+}
+
+/* The sweep is over, and what it found is written. */
+static void end(struct work *w, struct memo *m, const struct place *p,
+		bool tripped)
+{
+	const struct region *r = work_get(w, &region_kind, work_id(w));
+	struct sweep *sweep = m->sweep;
+	const struct region_write what = {
+		.what = tripped ? REGION_TRIPPED : REGION_SEEN,
+		.missing = sweep->missing,
+		.of = sweep->launched,
+	};
+
+	m->whole_at = sweep->began;
+	m->pace = monitor_pace(m->pace, sweep->moving || tripped,
+			       p->facts.poll_ms, most_wait(r),
+			       work_now(w) - sweep->began);
+	m->next_at = work_now(w) + m->pace;
+	free_ids(&m->lost);
+	if (!tripped) {
+		m->lost = sweep->lost;
+		sweep->lost = (struct map){0};
+	}
+	drop(m);
+	if (!say(w, &what))
+		work_wait(w, m->next_at);
+}
+
+static void write_sightings(struct work *w, struct sweep *sweep,
+			    const struct place *p)
+{
+	struct sighting_write *write =
+		arena_alloc(work_arena(w), sizeof(*write));
+
+	write->known = (struct machine_known){.started = work_started(w),
+					      .can = machine_can(p->provider)};
+	write->facts = p->facts;
+	write->random = work_random(w);
+	write->first = sweep->sightings;
+	for (int n = 0; sweep->sightings && n < SIGHTINGS_AT_ONCE; n++)
+		sweep->sightings = sweep->sightings->next;
+	work_transact(w, monitor_write_sightings, write);
+}
+
+static void go_on(struct work *w, struct memo *m, const struct place *p)
+{
+	const struct region *r = work_get(w, &region_kind, work_id(w));
+	struct sweep *sweep = m->sweep;
+
+	switch (sweep->stage) {
+	case SWEEP_LIST:
+		ask_page(w, sweep);
+		return;
+	case SWEEP_COUNT:
+		if (count(w, p)) {
+			sweep->stage = SWEEP_LOOK;
+			if (monitor_trips(sweep->missing, sweep->launched,
+					  (size_t)r->status.monitor.accepted)) {
+				end(w, m, p, true);
+				return;
+			}
+		}
+		work_wait(w, work_now(w));
+		return;
+	case SWEEP_LOOK:
+		if (look_at_missed(w, sweep, p))
+			return;
+		sweep->stage = SWEEP_WRITE;
+		break;
+	default:
+		break;
+	}
+	if (sweep->sightings)
+		write_sightings(w, sweep, p);
+	else
+		end(w, m, p, false);
+}
+
+/* Until the next look, or until it must be said that there was none. */
+static void rest(struct work *w, const struct memo *m, const struct region *r,
+		 bool open)
+{
+	static const struct region_write stale = {.what = REGION_STALE};
+	int64_t last = r->status.monitor.observed_at, at;
+
+	if (last < work_started(w))
+		last = work_started(w);
+	if (last < m->whole_at)
+		last = m->whole_at;
+	at = monitor_stale_at(last, most_wait(r));
+	if (work_now(w) >= at && say(w, &stale))
+		return;
+	if (work_now(w) < at)
+		work_wait(w, at);
+	if (open)
+		work_wait(w, m->next_at);
+}
+
+static void step(struct work *w)
+{
+	const struct region *r = work_get(w, &region_kind, work_id(w));
+	struct memo *m = work_memo(w);
+	const struct place *p;
+
+	if (!r || r->meta.deleted_at || r->spec.paused ||
+	    !r->spec.observe_seconds)
+		return;
+	p = work_place(w, work_id(w));
+	if (p && !p->facts.tags)
+		return;
+	if (!p)
+		drop(m);
+	if (!m->pace) {
+		m->pace = monitor_pace(0, true, p ? p->facts.poll_ms : 0,
+				       most_wait(r), 0);
+		m->next_at = work_now(w) + m->pace;
+	}
+	if (p && !m->sweep && work_now(w) >= m->next_at)
+		begin(w, m);
+	if (m->sweep)
+		go_on(w, m, p);
+	else
+		rest(w, m, r, p != NULL);
+}
+
+static bool wants(const void *object)
+{
+	return ((const struct region *)object)->spec.observe_seconds != 0;
+}
+
+const struct controller monitor_controller = {
+	.name = "monitor",
+	.kind = &region_kind,
+	.memo = sizeof(struct memo),
+	.wants = wants,
+	.step = step,
+	.release = release,
+};
