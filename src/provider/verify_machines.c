@@ -219,6 +219,16 @@ static void root_disk_grows(struct verify *v)
 	while (provider_grow_root_disk(v->p, v->id, gib, &v->err) < 0)
 		if (!verify_retry(v, "grow the root disk"))
 			return;
+	v->waited = 0;
+	do {
+		if (provider_grow_root_disk(v->p, v->id, gib - 1, &v->err) ==
+		    0) {
+			verify_fail(v, "it did not grow, or can shrink");
+			return;
+		}
+	} while (verify_again(v));
+	if (err_passes(&v->err))
+		verify_err(v, "it is not refused clearly to shrink");
 }
 
 /* In place; a provider that cannot do so while it runs says so. */

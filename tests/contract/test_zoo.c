@@ -70,15 +70,18 @@ static void dress(struct cage *c, const struct animal *animal,
 {
 	*c = (struct cage){.driver = sim_driver,
 			   .machines = *sim_driver.machines,
+			   .catalogue = *sim_driver.catalogue,
 			   .images = *sim_driver.images,
 			   .networks = *sim_driver.networks,
 			   .volumes = *sim_driver.volumes,
 			   .sleep = step};
 	c->driver.machines = &c->machines;
+	c->driver.catalogue = &c->catalogue;
 	c->driver.images = &c->images;
 	c->driver.networks = &c->networks;
 	c->driver.volumes = &c->volumes;
 	lay_over(&c->machines, &animal->machines, sizeof(c->machines));
+	lay_over(&c->catalogue, &animal->catalogue, sizeof(c->catalogue));
 	lay_over(&c->images, &animal->images, sizeof(c->images));
 	lay_over(&c->networks, &animal->networks, sizeof(c->networks));
 	lay_over(&c->volumes, &animal->volumes, sizeof(c->volumes));

@@ -23,6 +23,7 @@ struct animal {
 
 	/* What it has instead of the simulated one's. */
 	struct machine_ops machines;
+	struct catalogue_ops catalogue;
 	struct image_ops images;
 	struct network_ops networks;
 	struct volume_ops volumes;
@@ -35,6 +36,7 @@ enum { CAGE_PLACES = 64 };
 struct cage {
 	struct driver driver; /* first: a provider points to it */
 	struct machine_ops machines;
+	struct catalogue_ops catalogue;
 	struct image_ops images;
 	struct network_ops networks;
 	struct volume_ops volumes;

@@ -93,6 +93,16 @@ static int resizes_nothing(struct provider *p, const char *id,
 	return 0;
 }
 
+static int grows_nothing(struct provider *p, const char *id, int64_t gib,
+			 struct err *err)
+{
+	(void)p;
+	(void)id;
+	(void)gib;
+	(void)err;
+	return 0;
+}
+
 static int rebuilds_nothing(struct provider *p, const char *id,
 			    const struct machine_spec *spec, struct err *err)
 {
@@ -197,6 +207,8 @@ const struct animal zoo_changers[] = {
 	 "reboot", "reboot works", .machines = {.reboot = reboots_to_off}},
 	{"resizes nothing", "what is answered is done", "resize",
 	 "resize works", .machines = {.resize = resizes_nothing}},
+	{"grows no root disk", "what is answered is done", "grow_root_disk",
+	 "the root disk grows", .machines = {.grow_root_disk = grows_nothing}},
 	{"rebuilds nothing", "what is answered is done", "rebuild",
 	 "rebuild works", .machines = {.rebuild = rebuilds_nothing}},
 	{"rebuilds by making another machine", "it is the same machine",

@@ -21,6 +21,16 @@ static int network_each_time(struct provider *p,
 	return sim_driver.networks->ensure(p, &s, a, ret, err);
 }
 
+static int network_never_ready(struct provider *p,
+			       const struct network_spec *spec, struct arena *a,
+			       struct backing *ret, struct err *err)
+{
+	if (sim_driver.networks->ensure(p, spec, a, ret, err) < 0)
+		return -1;
+	ret->state = BACKED_FAILED;
+	return 0;
+}
+
 static int group_each_time(struct provider *p, const struct group_spec *spec,
 			   struct arena *a, struct backing *ret,
 			   struct err *err)
@@ -125,6 +135,9 @@ static void cannot_start(struct cage *c, struct provider *p)
 const struct animal zoo_keepers[] = {
 	{"makes a network each time", ONE, "networks.ensure",
 	 "a network is found again", .networks = {.ensure = network_each_time}},
+	{"calls a network failed that is not", "a state is what the cloud says",
+	 "networks.ensure", "a network can be made",
+	 .networks = {.ensure = network_never_ready}},
 	{"cannot remove a network that is not there", TWICE, "networks.remove",
 	 "networks are removed, and twice",
 	 .networks = {.remove = removes_network_once}},

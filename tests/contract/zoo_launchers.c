@@ -121,6 +121,24 @@ static int drops_tags(struct provider *p, const struct machine_spec *spec,
 	return sim()->launch(p, &s, a, ret, err);
 }
 
+static int ageless(struct provider *p, const struct machine_spec *spec,
+		   struct arena *a, struct machine *ret, struct err *err)
+{
+	if (sim()->launch(p, spec, a, ret, err) < 0)
+		return -1;
+	ret->created_at = 0;
+	return 0;
+}
+
+static int bytes_as_text(struct provider *p, const struct machine_spec *spec,
+			 struct arena *a, struct machine *ret, struct err *err)
+{
+	if (spec->user_data && strlen(spec->user_data) < spec->user_data_len)
+		return err_at(err, ERR_INVALID, "/userData",
+			      "user data must be text");
+	return sim()->launch(p, spec, a, ret, err);
+}
+
 static int never_spot(struct provider *p, const struct machine_spec *spec,
 		      struct arena *a, struct machine *ret, struct err *err)
 {
@@ -304,6 +322,11 @@ const struct animal zoo_launchers[] = {
 	 "{\"launchMs\":5000}", .machines = {.launch = waits_unseen}},
 	{"drops the tags", "a machine says whose it is", "launch",
 	 "the machine carries our tags", .machines = {.launch = drops_tags}},
+	{"does not say when a machine was made", "an answer is whole", "launch",
+	 "launch tells of the machine", .machines = {.launch = ageless}},
+	{"takes user data for text", "bytes are bytes", "launch",
+	 "user data and keys are accepted",
+	 .machines = {.launch = bytes_as_text}},
 	{"launches no spot machines and says so nowhere",
 	 "what is asked to be spot is", "launch", "spot machines launch",
 	 .machines = {.launch = never_spot}},

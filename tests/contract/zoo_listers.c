@@ -38,6 +38,16 @@ static int no_filter(struct provider *p, const struct machine_filter *f,
 	return sim()->list(p, &all, page, a, ret, err);
 }
 
+static int knows_no_servers(struct provider *p, const struct machine_filter *f,
+			    const char *page, struct arena *a,
+			    struct machine_page *ret, struct err *err)
+{
+	if (same(f->key, TAG_INSTALLATION))
+		return sim()->list(p, f, page, a, ret, err);
+	*ret = (struct machine_page){0};
+	return 0;
+}
+
 static int drops_page(struct provider *p, const struct machine_filter *f,
 		      const char *page, struct arena *a,
 		      struct machine_page *ret, struct err *err)
@@ -216,6 +226,9 @@ static int lists_old_states(struct provider *p, const struct machine_filter *f,
 const struct animal zoo_listers[] = {
 	{"ignores the filter", "a list is of those with the tag", "list",
 	 "lists by other tags find nothing", .machines = {.list = no_filter}},
+	{"lists nothing by server", "a list is of those with the tag", "list",
+	 "lists by server and by installation find it",
+	 .machines = {.list = knows_no_servers}},
 	{"drops a page", WHOLE, "list", PAGING, TWO,
 	 .machines = {.list = drops_page}},
 	{"repeats a page", WHOLE, "list", PAGING, TWO,

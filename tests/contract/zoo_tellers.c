@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/field_ops.h"
+#include "model/flavor.h"
 #include "model/server.h"
 #include "zoo.h"
 
@@ -45,6 +46,16 @@ static int guesses(struct provider *p, const char *id, struct arena *a,
 		return -1;
 	if (ret->state == INSTANCE_UNKNOWN)
 		ret->state = INSTANCE_RUNNING;
+	return 0;
+}
+
+static int on_is_pending(struct provider *p, const char *id, struct arena *a,
+			 struct machine *ret, struct err *err)
+{
+	if (sim()->describe(p, id, a, ret, err) < 0)
+		return -1;
+	if (ret->state == INSTANCE_RUNNING)
+		ret->state = INSTANCE_PENDING;
 	return 0;
 }
 
@@ -163,6 +174,47 @@ static int first_address(struct provider *p, const char *id, struct arena *a,
 	return 0;
 }
 
+/* The flavors, to be changed. */
+static struct flavor *flavors(struct catalogue *c, struct arena *a)
+{
+	struct flavor *f = arena_alloc(a, (c->flavors.n + 1) * sizeof(*f));
+
+	memcpy(f, c->flavors.at, c->flavors.n * sizeof(*f));
+	c->flavors.at = f;
+	return f;
+}
+
+static int offers_twice(struct provider *p, struct arena *a,
+			struct catalogue *ret, struct err *err)
+{
+	struct flavor *f;
+
+	if (sim_driver.catalogue->read(p, a, ret, err) < 0)
+		return -1;
+	f = flavors(ret, a);
+	f[ret->flavors.n++] = f[0];
+	return 0;
+}
+
+static int offers_nothing(struct provider *p, struct arena *a,
+			  struct catalogue *ret, struct err *err)
+{
+	if (sim_driver.catalogue->read(p, a, ret, err) < 0)
+		return -1;
+	flavors(ret, a)[0].memory_mib = 0;
+	return 0;
+}
+
+static int console_nowhere(struct provider *p, const char *id,
+			   enum console_kind kind, struct arena *a,
+			   struct console *ret, struct err *err)
+{
+	if (sim()->console(p, id, kind, a, ret, err) < 0)
+		return -1;
+	*ret = (struct console){.fd = -1};
+	return 0;
+}
+
 static void claims_tokens(struct cage *c, struct provider *p)
 {
 	(void)c;
@@ -213,6 +265,9 @@ const struct animal zoo_tellers[] = {
 	{"shows stopped as running", "a state is what the cloud says",
 	 "describe", "stop and start keep the machine and its tags",
 	 .machines = {.describe = off_is_on}},
+	{"shows running as pending", "a state is what the cloud says",
+	 "describe", "the machine comes to run",
+	 .machines = {.describe = on_is_pending}},
 	{"guesses that an unknown state is running", "a state is never a guess",
 	 "describe", "a state that nobody knows is unknown",
 	 .machines = {.describe = guesses}},
@@ -254,6 +309,14 @@ const struct animal zoo_tellers[] = {
 	 "{\"keepsAddresses\":false}", .lie = claims_addresses},
 	{"claims a resize without a restart", "a fact is so", "facts",
 	 "resize works", "{\"startMs\":2000}", .lie = claims_live_resize},
+	{"offers a flavor twice", "a flavor's id is its own", "catalogue.read",
+	 "the catalogue makes sense", .catalogue = {.read = offers_twice}},
+	{"offers machines without memory", "what is odd is left out",
+	 "catalogue.read", "the catalogue makes sense",
+	 .catalogue = {.read = offers_nothing}},
+	{"opens a console to nowhere", "a console has a URL or a stream",
+	 "console", "the console opens",
+	 .machines = {.console = console_nowhere}},
 	{"claims access that it does not have",
 	 "what a driver has a function for it can do", "set_access",
 	 "access can be set", .machines = {.set_access = no_access}},
