@@ -53,10 +53,8 @@ void flow_drop(struct flow *w)
 
 void flows_free(struct flows *f)
 {
-	struct list *l;
-
-	while ((l = list_pop(&f->list)))
-		flow_drop(CONTAINER_OF(l, struct flow, link));
+	while (!list_empty(&f->list))
+		flow_drop(CONTAINER_OF(f->list.next, struct flow, link));
 	curl_multi_cleanup(f->multi);
 	free(f);
 }
