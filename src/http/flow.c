@@ -53,8 +53,12 @@ void flow_drop(struct flow *w)
 
 void flows_free(struct flows *f)
 {
-	while (!list_empty(&f->list))
-		flow_drop(CONTAINER_OF(f->list.next, struct flow, link));
+	struct list *next;
+
+	for (struct list *l = f->list.next; l != &f->list; l = next) {
+		next = l->next;
+		flow_drop(CONTAINER_OF(l, struct flow, link));
+	}
 	curl_multi_cleanup(f->multi);
 	free(f);
 }
