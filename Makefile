@@ -20,13 +20,14 @@ help:
 	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
 	@echo '              MERGE=1 minimises the corpora instead'
 	@echo 'make soak     the simulation with many seeds (SEEDS=n)'
+	@echo 'make zoo      wrong drivers, and which check of the contract catches each'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
 
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
-.PHONY: all help setup build run test check bench fuzz soak install clean
+.PHONY: all help setup build run test check bench fuzz soak zoo install clean
 
 setup:
 	@tools/setup build
@@ -68,6 +69,11 @@ fuzz:
 soak: build
 	SEEDS=$(or $(SEEDS),5000) meson test -C $(BUILD) --suite sim \
 		--suite soak --timeout-multiplier 0 --num-processes $(J)
+
+zoo: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(J) --quiet test_zoo >/dev/null
+	@said=$$($(BUILD)/test_zoo .); failed=$$?; \
+		echo "$$said" | sed -n 's/^# //p'; exit $$failed
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

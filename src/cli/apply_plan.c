@@ -101,11 +101,12 @@ struct looking {
 static bool agrees(const struct node *near, const struct node *other)
 {
 	struct node_walk w = node_walk(near);
-	const struct node *n, *m;
+	const struct node *n;
 	const char *key;
 
 	while ((n = node_walk_next(&w, &key))) {
-		m = node_get(other, key);
+		const struct node *m = node_get(other, key);
+
 		if (m &&
 		    strcmp(node_string(n, NULL), node_string(m, NULL)) != 0)
 			return false;

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,6 +321,7 @@ int cli_target(struct cli *c, struct failure *p)
 static const char *placeholder(const char *name, size_t len,
 			       const struct kind *k, struct arena *a)
 {
+	assert(k->name);
 	if (len == 1 && name[0] == 'a')
 		return strchr("aeiou", k->name[0]) ? "an" : "a";
 	if (len == 4 && strncmp(name, "noun", len) == 0)

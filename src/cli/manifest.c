@@ -171,10 +171,10 @@ int manifest_parse(struct arena *a, const char *file, const char *text,
 {
 	struct reading r = {a, file, text, m, 0};
 	size_t from = 0, at = 0, blank = strspn(text, " \t\r\n");
-	struct node *n;
 
 	if (text[blank] == '{' || text[blank] == '[') {
-		n = json_parse(text, strlen(text), a, &p->err);
+		struct node *n = json_parse(text, strlen(text), a, &p->err);
+
 		if (n)
 			return add_all(&r, n, 1, p);
 		p->usage = true;
@@ -276,10 +276,12 @@ size_t manifest_line(const struct manifest_doc *doc, const char *pointer)
 		line++;
 	}
 	while (doc->text && *pointer == '/') {
-		size_t len = strcspn(++pointer, "/"), hit;
+		size_t len = strcspn(++pointer, "/");
 		char key[64];
 
 		if (len < sizeof(key) && !isdigit((unsigned char)*pointer)) {
+			size_t hit;
+
 			memcpy(key, pointer, len);
 			key[len] = '\0';
 			hit = line_of_key(doc->text, &at, &line, key);

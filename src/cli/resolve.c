@@ -165,13 +165,13 @@ static bool is_near(const struct kind *k, const struct node *near,
 {
 	struct node_walk w = node_walk(near);
 	const struct node *n;
-	const char *key, *has;
+	const char *key;
 
 	while ((n = node_walk_next(&w, &key))) {
 		/* What names its own kind is another one. */
-		has = field_find(k->fields, key, NULL, NULL)
-			      ? node_text(doc, key)
-			      : NULL;
+		const char *has = field_find(k->fields, key, NULL, NULL)
+					  ? node_text(doc, key)
+					  : NULL;
 		if (has && strcmp(has, node_string(n, NULL)) != 0)
 			return false;
 	}

@@ -53,10 +53,12 @@ void flow_drop(struct flow *w)
 
 void flows_free(struct flows *f)
 {
-	struct list *l;
+	struct list *next;
 
-	while ((l = list_pop(&f->list)))
+	for (struct list *l = f->list.next; l != &f->list; l = next) {
+		next = l->next;
 		flow_drop(CONTAINER_OF(l, struct flow, link));
+	}
 	curl_multi_cleanup(f->multi);
 	free(f);
 }

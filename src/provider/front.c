@@ -56,15 +56,18 @@ static bool has_slots(const struct provider *p, enum capability c)
 	case CAN_CONSOLE_OUTPUT:
 		return m->console_output;
 	case CAN_IMPORT:
-		return d->images && d->images->import;
+		return d->images && d->images->import && d->images->remove;
 	case CAN_SNAPSHOT:
-		return d->images && d->images->snapshot;
+		return d->images && d->images->snapshot && d->images->remove;
 	case CAN_NETWORKS:
-		return d->networks && d->networks->ensure;
+		return d->networks && d->networks->ensure &&
+		       d->networks->remove;
 	case CAN_SECURITY_GROUPS:
-		return d->networks && d->networks->ensure_group;
+		return d->networks && d->networks->ensure_group &&
+		       d->networks->remove_group;
 	case CAN_VOLUMES:
-		return d->volumes;
+		return d->volumes && d->volumes->ensure && d->volumes->remove &&
+		       d->volumes->attach && d->volumes->detach;
 	case CAN_SPOT:
 		return p->facts.spot;
 	case CAPABILITIES:

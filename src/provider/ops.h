@@ -37,8 +37,10 @@ struct machine_ops {
 	/* Another root disk, the same machine. */
 	int (*rebuild)(struct provider *p, const char *id,
 		       const struct machine_spec *spec, struct err *err);
+	/* A smaller size than it has is refused. */
 	int (*grow_root_disk)(struct provider *p, const char *id, int64_t gib,
 			      struct err *err);
+	/* TAGS are all that it is to have, ours among them. */
 	int (*set_tags)(struct provider *p, const char *id,
 			const struct items *tags, struct err *err);
 	/* Of SPEC: groups, sources and public_ip. */

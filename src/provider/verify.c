@@ -1,256 +1,32 @@
 #include "provider/verify.h"
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "model/image.h"
 #include "model/network.h"
 #include "model/server.h"
-#include "provider/driver.h"
 #include "provider/verify_priv.h"
 
 #define ARENA_MOST ((size_t)64 << 20)
 
 /* In a row, for a call that may pass. */
-enum { TRIES_MOST = 1000, PAGES_MOST = 100000 };
+enum { TRIES_MOST = 1000 };
 
-void verify_fail(struct verify *v, const char *fmt, ...)
+/* Another image that FLAVOR can be made of. */
+static void choose_other_image(struct verify *v, const struct catalogue *c,
+			       const struct flavor *flavor)
 {
-	va_list ap;
+	const struct image *images = c->images.at;
 
-	if (v->failed || v->skipped)
-		return;
-	v->failed = true;
-	va_start(ap, fmt);
-	vsnprintf(v->why, sizeof(v->why), fmt, ap);
-	va_end(ap);
-}
+	for (size_t i = 0; i < c->images.n; i++) {
+		const char *id = images[i].status.backed.provider;
+		struct err no;
 
-void verify_skip(struct verify *v, const char *why)
-{
-	if (v->failed || v->skipped)
-		return;
-	v->skipped = true;
-	snprintf(v->why, sizeof(v->why), "%s", why);
-}
-
-bool verify_that(struct verify *v, bool cond, const char *what)
-{
-	if (!cond)
-		verify_fail(v, "%s", what);
-	return cond;
-}
-
-void verify_err(struct verify *v, const char *what)
-{
-	verify_fail(v, "%s: %s: %s%s%s", what, err_name(v->err.code),
-		    v->err.msg, v->err.provider_code[0] ? " / " : "",
-		    v->err.provider_code);
-}
-
-void verify_sleep(struct verify *v, uint64_t ms)
-{
-	struct timespec left = {.tv_sec = (time_t)(ms / 1000),
-				.tv_nsec = (long)(ms % 1000) * 1000000};
-
-	v->waited += ms;
-	if (v->conf->sleep) {
-		v->conf->sleep(v->conf->ctx, ms);
-		return;
+		if (!verify_same(id, v->spec.image) &&
+		    image_fits(&images[i], flavor, v->spec.root_disk_gib, "/",
+			       &no) == 0)
+			v->other_image = arena_strdup(&v->kept, id);
 	}
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		;
-}
-
-static uint64_t patience(const struct verify *v)
-{
-	return v->conf->patience_ms ? v->conf->patience_ms
-				    : v->p->facts.launch_ms;
-}
-
-static uint64_t poll_ms(const struct verify *v)
-{
-	return v->p->facts.poll_ms ? v->p->facts.poll_ms : 1000;
-}
-
-bool verify_again(struct verify *v)
-{
-	if (!err_passes(&v->err) || v->waited > patience(v))
-		return false;
-	verify_sleep(v, v->err.retry_after_ms ? v->err.retry_after_ms
-					      : poll_ms(v));
-	return true;
-}
-
-bool verify_retry(struct verify *v, const char *what)
-{
-	if (verify_again(v))
-		return true;
-	verify_err(v, what);
-	return false;
-}
-
-static const struct clock *clock_of(const struct verify *v)
-{
-	return v->conf->clock ? v->conf->clock : &clock_system;
-}
-
-char *verify_uuid(struct verify *v, struct arena *a)
-{
-	struct random *r = v->conf->random ? v->conf->random : &random_system;
-	char *out = arena_alloc(a, UUID_LEN + 1);
-
-	uuid_v7(clock_wall(clock_of(v)), (unsigned)random_below(r, 4096), r,
-		out);
-	return out;
-}
-
-static struct items our_tags(struct verify *v, const char *server)
-{
-	struct field_tag *t = arena_alloc(&v->kept, 3 * sizeof(*t));
-
-	t[0] = (struct field_tag){TAG_SERVER, server};
-	t[1] = (struct field_tag){TAG_INSTALLATION, v->p->installation};
-	t[2] = (struct field_tag){"purpose", "verify"};
-	return (struct items){t, 3};
-}
-
-/* What every machine that is told of must have. */
-static bool check_machine(struct verify *v, const struct machine *m)
-{
-	return verify_that(v, m->id && m->id[0], "a machine has no id") &&
-	       verify_that(v,
-			   m->state >= INSTANCE_PENDING &&
-				   m->state <= INSTANCE_UNKNOWN,
-			   "a machine's state is none that there is") &&
-	       verify_that(v, m->native_state && m->native_state[0],
-			   "the provider's own word for the state is missing");
-}
-
-bool verify_launch(struct verify *v, struct machine_spec *spec, bool fresh,
-		   struct machine *ret)
-{
-	if (fresh) {
-		spec->server = verify_uuid(v, &v->kept);
-		spec->token = verify_uuid(v, &v->kept);
-		spec->tags = our_tags(v, spec->server);
-	}
-	v->waited = 0;
-	while (provider_launch(v->p, spec, &v->arena, ret, &v->err) < 0) {
-		/* Without tokens the driver must find what there may be. */
-		if (!v->p->facts.launch_tokens)
-			verify_sleep(v, v->p->facts.consistency_ms);
-		if (!verify_retry(v, "launch"))
-			return false;
-	}
-	if (fresh && v->n_extra < VERIFY_EXTRA_MOST)
-		v->extra[v->n_extra++] = arena_strdup(&v->kept, ret->id);
-	v->launched_at = clock_mono(clock_of(v));
-	return check_machine(v, ret);
-}
-
-bool verify_describe(struct verify *v, const char *id, struct machine *ret)
-{
-	uint64_t seen = v->launched_at + v->p->facts.consistency_ms + 1;
-
-	v->waited = 0;
-	while (provider_describe(v->p, id, &v->arena, ret, &v->err) < 0) {
-		if (v->err.code == ERR_NOT_FOUND &&
-		    clock_mono(clock_of(v)) < seen) {
-			verify_sleep(v, poll_ms(v));
-			continue;
-		}
-		if (!verify_retry(v, "describe"))
-			return false;
-	}
-	return check_machine(v, ret) &&
-	       verify_that(v, verify_same(ret->id, id),
-			   "describe tells of another machine");
-}
-
-bool verify_wait(struct verify *v, const char *id, int state,
-		 struct machine *ret)
-{
-	for (uint64_t waited = 0; waited <= patience(v); waited += poll_ms(v)) {
-		if (!verify_describe(v, id, ret))
-			return false;
-		if (ret->state == state)
-			return true;
-		if (ret->state == INSTANCE_FAILED)
-			break;
-		verify_sleep(v, poll_ms(v));
-	}
-	verify_fail(v, "the machine is %s (%s) and not %s",
-		    instance_state_names[ret->state], ret->native_state,
-		    instance_state_names[state]);
-	return false;
-}
-
-static bool terminate(struct verify *v, const char *id)
-{
-	v->waited = 0;
-	while (provider_terminate(v->p, id, &v->err) < 0)
-		if (!verify_retry(v, "terminate"))
-			return false;
-	return true;
-}
-
-bool verify_gone(struct verify *v, const char *id)
-{
-	uint64_t seen = v->launched_at + v->p->facts.consistency_ms;
-	struct machine m;
-
-	if (!terminate(v, id))
-		return false;
-	v->waited = 0;
-	for (uint64_t waited = 0; waited <= patience(v); waited += poll_ms(v)) {
-		if (provider_describe(v->p, id, &v->arena, &m, &v->err) == 0) {
-			if (!check_machine(v, &m))
-				return false;
-			if (m.state == INSTANCE_TERMINATED)
-				return true;
-		} else if (v->err.code == ERR_NOT_FOUND) {
-			if (clock_mono(clock_of(v)) >= seen)
-				return true;
-		} else if (!verify_retry(v, "describe after terminate")) {
-			return false;
-		}
-		verify_sleep(v, poll_ms(v));
-	}
-	verify_fail(v, "machine %s was terminated and is still there", id);
-	return false;
-}
-
-bool verify_count(struct verify *v, const char *key, const char *value,
-		  const char *id, size_t *ret_n, bool *ret_has)
-{
-	const struct machine_filter filter = {key, value};
-	struct machine_page page = {0};
-	unsigned pages = 0;
-
-	*ret_n = 0;
-	*ret_has = false;
-	v->waited = 0;
-	do {
-		const char *next = page.next;
-		const struct machine *m;
-
-		while (provider_list(v->p, &filter, next, &v->arena, &page,
-				     &v->err) < 0)
-			if (!verify_retry(v, "list"))
-				return false;
-		m = page.machines.at;
-		for (size_t i = 0; i < page.machines.n; i++) {
-			if (!check_machine(v, &m[i]))
-				return false;
-			*ret_has |= verify_same(m[i].id, id);
-		}
-		*ret_n += page.machines.n;
-	} while (page.next && ++pages < PAGES_MOST);
-	return verify_that(v, !page.next, "the list does not end");
 }
 
 /* The least flavor that has an image, and one more like it. */
@@ -288,6 +64,7 @@ static void choose(struct verify *v, const struct catalogue *c)
 	v->spec.image = arena_strdup(&v->kept, image);
 	v->spec.root_disk_gib = best->root_disk.size_gib;
 	v->architecture = best->architecture;
+	choose_other_image(v, c, best);
 	for (size_t i = 0; i < c->flavors.n; i++)
 		if (f[i].architecture == best->architecture && &f[i] != best &&
 		    !f[i].bare_metal && !f[i].gpus.n &&
@@ -344,7 +121,7 @@ static void a_network_for_the_rest(struct verify *v)
 		v->network = arena_strdup(&v->kept, b.id);
 		if (b.state != BACKED_PENDING && b.state != BACKED_CREATING)
 			break;
-		verify_sleep(v, poll_ms(v));
+		verify_sleep(v, verify_poll_ms(v));
 	}
 	if (!v->network)
 		verify_err(v, "ensure a network");
@@ -387,8 +164,8 @@ static const struct verify_check first_checks[] = {
 };
 
 static const struct verify_check *const groups[] = {
-	first_checks, verify_machine_checks, verify_thing_checks,
-	verify_last_checks};
+	first_checks, verify_machine_checks, verify_rule_checks,
+	verify_thing_checks, verify_last_checks};
 
 static const struct verify_check *check_at(size_t i)
 {
@@ -462,9 +239,10 @@ static void find_orphans(struct verify *v, struct verify_result *r)
 			return;
 		for (size_t i = 0; i < page.machines.n; i++) {
 			r->orphans++;
-			verify_gone(v, m[i].id);
+			if (!verify_gone(v, m[i].id))
+				return;
 		}
-		verify_sleep(v, poll_ms(v));
+		verify_sleep(v, verify_poll_ms(v));
 	}
 }
 
@@ -476,6 +254,8 @@ void verify_run(const struct verify_conf *conf, struct verify_result *ret)
 	*ret = (struct verify_result){0};
 	arena_init(&v.arena, ARENA_MOST);
 	arena_init(&v.kept, ARENA_MOST);
+	if (conf->machines)
+		v.machines_before = conf->machines(conf->ctx);
 	for (size_t i = 0; (c = check_at(i)); i++) {
 		run_check(&v, c);
 		count(&v, c, ret);

@@ -30,6 +30,12 @@ struct verify_conf {
 	uint64_t patience_ms;       /* for one thing; 0: as the facts say */
 	/* How to wait; NULL: the thread sleeps. */
 	void (*sleep)(void *ctx, uint64_t ms);
+	/* Where the cloud can be looked at from outside, as in a test; NULL: it
+	 * cannot, and the checks that need it are skipped.  Bring a machine
+	 * into a state that no driver has heard of; how many machines there
+	 * are, whosever they are. */
+	int (*confuse)(void *ctx, const char *id);
+	size_t (*machines)(void *ctx);
 	/* After each check; WHY is NULL when it passed. */
 	void (*tell)(void *ctx, const char *check, enum verify_outcome outcome,
 		     const char *why);

@@ -127,24 +127,11 @@ static void user_data_is_accepted(struct verify *v)
 static void refused(struct verify *v, struct machine_spec spec,
 		    const char *what)
 {
-	struct machine m;
 	size_t n;
 	bool has;
 
-	if (v->failed)
+	if (v->failed || !verify_refused(v, &spec, what))
 		return;
-	spec.server = verify_uuid(v, &v->kept);
-	spec.token = verify_uuid(v, &v->kept);
-	v->waited = 0;
-	do {
-		if (provider_launch(v->p, &spec, &v->arena, &m, &v->err) == 0) {
-			v->extra[v->n_extra++] = arena_strdup(&v->kept, m.id);
-			verify_fail(v, "%s was accepted", what);
-			return;
-		}
-	} while (verify_again(v));
-	if (err_passes(&v->err))
-		verify_err(v, "it is not refused clearly");
 	verify_sleep(v, v->p->facts.consistency_ms);
 	if (verify_count(v, TAG_SERVER, spec.server, NULL, &n, &has))
 		verify_that(v, !n, "a launch that was refused left a machine");
@@ -159,6 +146,14 @@ static void refused_leaves_nothing(struct verify *v)
 	spec = v->spec;
 	spec.image = "muster-verify-none";
 	refused(v, spec, "an image that there is not");
+	spec = v->spec;
+	spec.zone = "muster-verify-none";
+	refused(v, spec, "a zone that there is not");
+	if (!v->network)
+		return;
+	spec = v->spec;
+	spec.network = "muster-verify-none";
+	refused(v, spec, "a network that there is not");
 }
 
 static void reboot_works(struct verify *v)
@@ -206,6 +201,8 @@ static void stop_and_start_keep_it(struct verify *v)
 	has_our_tags(v, &on);
 	verify_that(v, verify_same(on.flavor, before.flavor),
 		    "its flavor changed");
+	verify_that(v, on.created_at == before.created_at,
+		    "it is another machine");
 	verify_that(v, !before.private_ip || on.private_ip,
 		    "it came back without an address");
 	if (v->p->facts.keeps_addresses && before.private_ip)
@@ -222,6 +219,16 @@ static void root_disk_grows(struct verify *v)
 	while (provider_grow_root_disk(v->p, v->id, gib, &v->err) < 0)
 		if (!verify_retry(v, "grow the root disk"))
 			return;
+	v->waited = 0;
+	do {
+		if (provider_grow_root_disk(v->p, v->id, gib - 1, &v->err) ==
+		    0) {
+			verify_fail(v, "it did not grow, or can shrink");
+			return;
+		}
+	} while (verify_again(v));
+	if (err_passes(&v->err))
+		verify_err(v, "it is not refused clearly to shrink");
 }
 
 /* In place; a provider that cannot do so while it runs says so. */
@@ -241,6 +248,10 @@ static void resize_works(struct verify *v)
 		while (provider_resize(v->p, v->id, flavors[i], &v->err) < 0)
 			if (!verify_retry(v, "resize"))
 				return;
+		if (live && (!verify_describe(v, v->id, &m) ||
+			     !verify_that(v, m.state == INSTANCE_RUNNING,
+					  "it does not run meanwhile")))
+			return;
 		if (!live && provider_can(v->p, CAN_STOP) && !start(v, &m))
 			return;
 		if (verify_wait(v, v->id, INSTANCE_RUNNING, &m))
@@ -249,15 +260,25 @@ static void resize_works(struct verify *v)
 	}
 }
 
+/* To another image, and back. */
 static void rebuild_works(struct verify *v)
 {
+	const char *images[] = {v->other_image ? v->other_image : v->spec.image,
+				v->spec.image};
+	struct machine_spec spec = v->spec;
 	struct machine m;
 
-	while (provider_rebuild(v->p, v->id, &v->spec, &v->err) < 0)
-		if (!verify_retry(v, "rebuild"))
+	for (int i = 0; i < 2 && !v->failed; i++) {
+		spec.image = images[i];
+		while (provider_rebuild(v->p, v->id, &spec, &v->err) < 0)
+			if (!verify_retry(v, "rebuild"))
+				return;
+		if (!verify_wait(v, v->id, INSTANCE_RUNNING, &m))
 			return;
-	if (verify_wait(v, v->id, INSTANCE_RUNNING, &m))
 		has_our_tags(v, &m);
+		verify_that(v, !m.image || verify_same(m.image, images[i]),
+			    "it has its image still");
+	}
 }
 
 static void tags_can_be_set(struct verify *v)
@@ -276,6 +297,8 @@ static void tags_can_be_set(struct verify *v)
 	has_our_tags(v, &m);
 	verify_that(v, verify_same(field_tag_get(&m.tags, "colour"), "blue"),
 		    "the tag is not there");
+	verify_that(v, !field_tag_get(&m.tags, "purpose"),
+		    "a tag that it is not to have is there still");
 }
 
 static void access_can_be_set(struct verify *v)
@@ -327,10 +350,27 @@ static void spot_machines_launch(struct verify *v)
 		verify_that(v, m.spot, "the machine is not a spot one");
 }
 
+/* How often each of those that were launched for the check is listed. */
+struct listed {
+	struct verify *v;
+	unsigned times[VERIFY_EXTRA_MOST];
+	size_t n;
+};
+
+static void see_listed(void *ctx, const struct machine *m)
+{
+	struct listed *l = ctx;
+
+	l->n++;
+	for (size_t i = 0; i < l->v->n_extra; i++)
+		l->times[i] += verify_same(l->v->extra[i], m->id);
+}
+
 static void paging_is_complete(struct verify *v)
 {
-	size_t page = v->p->facts.page, want = 3, before, after;
-	struct machine m = {0};
+	size_t page = v->p->facts.page, want = 3, before;
+	struct listed l = {.v = v};
+	struct machine m;
 	bool has;
 
 	if (page && page <= 20)
@@ -345,9 +385,12 @@ static void paging_is_complete(struct verify *v)
 			return;
 	}
 	verify_sleep(v, v->p->facts.consistency_ms);
-	if (verify_count(v, TAG_INSTALLATION, v->p->installation, m.id, &after,
-			 &has))
-		verify_that(v, after == before + want && has,
+	if (!verify_list(v, TAG_INSTALLATION, v->p->installation, see_listed,
+			 &l))
+		return;
+	verify_that(v, l.n == before + want, "the list is too long or short");
+	for (size_t i = 0; i < v->n_extra; i++)
+		verify_that(v, l.times[i] == 1,
 			    "the list has not all of them, or some twice");
 }
 

@@ -10,7 +10,12 @@
 #include "provider/front.h"
 #include "provider/verify.h"
 
-enum { VERIFY_EXTRA_MOST = 64 };
+enum { VERIFY_EXTRA_MOST = 64, VERIFY_MADE_MOST = 256 };
+
+/* A machine that was launched, and its TAG_SERVER. */
+struct verify_made {
+	const char *id, *server;
+};
 
 struct verify {
 	const struct verify_conf *conf;
@@ -25,11 +30,17 @@ struct verify {
 	/* What is launched, and the machine that most checks are about. */
 	struct machine_spec spec;
 	const char *id;
-	bool runs;           /* it was seen to */
-	const char *resized; /* another flavor, or NULL */
+	bool runs;                         /* it was seen to */
+	const char *resized, *other_image; /* other ones that fit, or NULL */
 	int architecture;
 	const char *network, *our_network; /* NULL: there are none */
 	uint64_t launched_at;              /* on the monotonic clock */
+	uint64_t launch_took;              /* the last call */
+	size_t machines_before;            /* as conf->machines says */
+
+	struct verify_made made[VERIFY_MADE_MOST];
+	size_t n_made;
+	const char *reused; /* the id of two launches, or NULL */
 
 	/* Others, to be terminated when their check is over. */
 	const char *extra[VERIFY_EXTRA_MOST];
@@ -44,7 +55,7 @@ struct verify_check {
 };
 
 extern const struct verify_check verify_machine_checks[], verify_thing_checks[],
-	verify_last_checks[];
+	verify_rule_checks[], verify_last_checks[];
 
 /* The check fails, or cannot be made, for this reason; the first counts. */
 void verify_fail(struct verify *v, const char *fmt, ...) PRINTF(2, 3);
@@ -63,16 +74,28 @@ bool verify_that(struct verify *v, bool cond, const char *what);
 bool verify_again(struct verify *v);
 bool verify_retry(struct verify *v, const char *what);
 void verify_sleep(struct verify *v, uint64_t ms);
+uint64_t verify_poll_ms(const struct verify *v);
 
 /* Fails the check with the err of the last call. */
 void verify_err(struct verify *v, const char *what);
 
 char *verify_uuid(struct verify *v, struct arena *a);
 
+/* Our tags for a machine of SERVER. */
+struct items verify_tags(struct verify *v, const char *server);
+
+/* A machine that was launched: it is terminated after the check. */
+void verify_keep(struct verify *v, const char *id, const char *server);
+
 /* Launch SPEC, which gets ids of its own when FRESH; false: the check failed.
  * A fresh one is terminated after the check. */
 bool verify_launch(struct verify *v, struct machine_spec *spec, bool fresh,
 		   struct machine *ret);
+
+/* SPEC, with ids of its own, is refused for good, and v->err says why; WHAT is
+ * wrong with it.  False: the check failed. */
+bool verify_refused(struct verify *v, struct machine_spec *spec,
+		    const char *what);
 
 /* Also when it takes a while until it is seen. */
 bool verify_describe(struct verify *v, const char *id, struct machine *ret);
@@ -83,6 +106,10 @@ bool verify_wait(struct verify *v, const char *id, int state,
 
 /* Terminate, until it is known to be gone. */
 bool verify_gone(struct verify *v, const char *id);
+
+/* SEE each machine that has the tag. */
+bool verify_list(struct verify *v, const char *key, const char *value,
+		 void (*see)(void *ctx, const struct machine *m), void *ctx);
 
 /* How many machines have the tag; RET_HAS tells whether ID is among them. */
 bool verify_count(struct verify *v, const char *key, const char *value,

@@ -7,6 +7,9 @@
 /* How often something that is being made is looked at. */
 enum { LOOKS_MOST = 10000 };
 
+/* And what has ended. */
+enum { END_LOOKS = 12 };
+
 /* Until it is ready; ENSURE is called again and again, which must not make a
  * second one. */
 static const char *ready(struct verify *v,
@@ -14,7 +17,7 @@ static const char *ready(struct verify *v,
 				       struct backing *ret),
 			 const void *spec, struct backing *b)
 {
-	uint64_t poll = v->p->facts.poll_ms ? v->p->facts.poll_ms : 1000;
+	uint64_t poll = verify_poll_ms(v);
 	const char *id = NULL;
 
 	for (unsigned i = 0; i < LOOKS_MOST; i++) {
@@ -296,6 +299,59 @@ static void lists_leave_it_out(struct verify *v)
 		verify_that(v, !n, "a list still has it");
 }
 
+/* What is gone stays so, and was not called so before it was. */
+static void terminated_is_the_end(struct verify *v)
+{
+	const char *native = NULL;
+	bool gone = false;
+	struct machine m;
+
+	for (int i = 0; i < END_LOOKS && !v->failed; i++) {
+		if (i)
+			verify_sleep(v, verify_poll_ms(v));
+		v->waited = 0;
+		if (provider_describe(v->p, v->id, &v->arena, &m, &v->err) <
+		    0) {
+			if (v->err.code == ERR_NOT_FOUND)
+				gone = true;
+			else if (!err_passes(&v->err))
+				verify_err(v, "describe");
+			continue;
+		}
+		verify_that(v, !gone && m.state == INSTANCE_TERMINATED,
+			    "it was gone, and is there again");
+		verify_that(v, !native || verify_same(native, m.native_state),
+			    "it was called terminated before it was");
+		native = m.native_state;
+	}
+}
+
+static void every_launch_has_its_id(struct verify *v)
+{
+	struct machine_spec spec = v->spec;
+	struct machine m;
+
+	if (!v->reused && !verify_launch(v, &spec, true, &m))
+		return;
+	if (v->reused)
+		verify_fail(v, "the id %s was given to two machines",
+			    v->reused);
+}
+
+static void nothing_is_left(struct verify *v)
+{
+	size_t now;
+
+	if (!v->conf->machines) {
+		verify_skip(v, "the cloud cannot be looked at from outside");
+		return;
+	}
+	now = v->conf->machines(v->conf->ctx);
+	if (now != v->machines_before)
+		verify_fail(v, "there were %zu machines, and now %zu",
+			    v->machines_before, now);
+}
+
 static void terminate_unknown(struct verify *v)
 {
 	while (provider_terminate(v->p, "muster-verify-none", &v->err) < 0)
@@ -318,11 +374,15 @@ const struct verify_check verify_last_checks[] = {
 	 CAPABILITIES, true},
 	{"terminate ends in terminated or gone", terminate_ends_it,
 	 CAPABILITIES},
+	{"terminated is the end", terminated_is_the_end, CAPABILITIES},
 	{"terminate twice succeeds", terminate_ends_it, CAPABILITIES},
 	{"terminate of an unknown machine succeeds", terminate_unknown,
 	 CAPABILITIES, true},
 	{"lists leave out terminated machines", lists_leave_it_out,
 	 CAPABILITIES},
+	{"every launch has an id of its own", every_launch_has_its_id,
+	 CAPABILITIES},
 	{"networks are removed, and twice", networks_go, CAN_NETWORKS, true},
+	{"nothing is left behind", nothing_is_left, CAPABILITIES, true},
 	{0},
 };

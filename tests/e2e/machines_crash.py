@@ -8,7 +8,8 @@ same data.  Afterwards the cloud's own list is held against the store's: one
 machine for each instance, of the flavor and image that are wanted, and nothing
 else; quota is the sum of what there is; nothing is left half done.
 
-With "no-tokens" as its second argument the cloud has no launch tokens.
+With "no-tokens" as its second argument the cloud has no launch tokens, with
+"no-tags" it has neither those nor tags: machines are found by their names.
 OPERATIONS and KILLS say how many, 200 and 15 unless told; SEED replays the
 choices, though not the timing.
 """
@@ -29,13 +30,19 @@ from muster import PATIENCE, Client, run, tap, wait_for
 OPERATIONS = int(os.environ.get("OPERATIONS", "200"))
 KILLS = int(os.environ.get("KILLS", "15"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 30))))
-TOKENS = "no-tokens" not in sys.argv[2:]
+TOKENS = not sys.argv[2:]
+TAGS = "no-tags" not in sys.argv[2:]
 CLIENTS = 8
 HELD_MOST = 12  # instances a client
 
+# Slow, late, forgetful, busy, and sometimes just wrong.
 CLOUD = {"seed": SEED % 1000, "launchMs": 80, "stopMs": 40, "startMs": 40,
-         "terminateMs": 60, "consistencyMs": 250, "lostAnswerRate": 50,
-         "failureRate": 30, "pollMs": 50, "launchTokens": TOKENS}
+         "terminateMs": 60, "jitterPercent": 100, "consistencyMs": 250,
+         "pollMs": 50, "keepsAddresses": False, "launchTokens": TOKENS,
+         "tags": TAGS, "callsPerSecond": 300, "burst": 20,
+         "lostAnswerRate": 50, "failureRate": 30, "hangRate": 20,
+         "hangMs": 600, "partialListRate": 100, "bootFailureRate": 10,
+         "stopIgnoredRate": 100, "stopLimitMs": 400}
 
 NETWORK_ERRORS = (OSError, http.client.HTTPException)
 
@@ -244,9 +251,10 @@ def differences(world):
         claimed.add(machine["id"])
         state = WORDS.get(machine["state"], machine["state"])
         told = (state, machine["flavor"], machine["image"],
-                machine["tags"].get("muster/server"))
+                machine.get("tags", {}).get("muster/server"))
         want = (wanted(one), flavors[one["spec"]["flavorId"]],
-                images[one["spec"]["imageId"]], status["serverId"])
+                images[one["spec"]["imageId"]],
+                status["serverId"] if TAGS else None)
         if told != want:
             wrong.append(f"{one['name']} is {told}, wanted {want}")
     wrong += [f"a server of nobody: {s}" for s in servers.values()]
@@ -316,7 +324,7 @@ def promises(world, workers):
 
 def main():
     tap.note(f"SEED={SEED} OPERATIONS={OPERATIONS} KILLS={KILLS}"
-             f" tokens={TOKENS}")
+             f" tokens={TOKENS} tags={TAGS}")
     world = World(CLOUD)
     count = Count()
     workers = [Worker(n, world, count) for n in range(CLIENTS)]

@@ -151,7 +151,7 @@ def providers_are_verified():
            "a region that there is not is not found")
     tap.eq(run("provider", "verify")[0], 2, "something must be named")
     name = 'muster_region_calls_total{region="%s",call="catalogue",' \
-           'outcome="ok"}' % reply.json["id"]
+           'outcome="ok"}' % reply.json["id"].split("-")[-1]
     tap.ok(wait_for(lambda: name in api.get("/metrics").body.decode()),
            "calls are counted by region, call and outcome")
     server.stop()
