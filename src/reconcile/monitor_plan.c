@@ -7,12 +7,16 @@ int64_t monitor_pace(int64_t before, bool moving, uint32_t poll_ms,
 {
 	int64_t least = poll_ms > MONITOR_FAST ? poll_ms : MONITOR_FAST;
 	int64_t wait = before > 0 && !moving ? 2 * before : least;
+	int64_t rare = 9 * took < most ? 9 * took : most;
 
 	if (wait > most)
 		wait = most;
 	if (wait < least)
 		wait = least;
-	/* It is not all that the provider does. */
+	/* Looking is not all that we and the provider do: a tenth of the time,
+	 * or half of it where even that is seldom. */
+	if (wait < rare)
+		wait = rare;
 	return wait > took ? wait : took;
 }
 

@@ -18,7 +18,10 @@ static const struct {
 	{"something happens", 60000, true, 1000, 60000, 10, 5000},
 	{"a slow provider", 60000, true, 15000, 60000, 10, 15000},
 	{"slower than is wanted", 15000, false, 15000, 5000, 10, 15000},
-	{"a long list", 5000, true, 1000, 60000, 30000, 30000},
+	{"a long list", 5000, true, 1000, 60000, 1000, 9000},
+	{"a longer one", 5000, true, 1000, 60000, 30000, 60000},
+	{"slow, and longer than is wanted", 0, true, 15000, 5000, 9000, 15000},
+	{"one without end", 5000, true, 1000, 60000, 90000, 90000},
 };
 
 static void the_pace_follows_what_happens(void)
