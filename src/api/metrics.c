@@ -81,19 +81,32 @@ static void add_store(struct buf *b, const struct store *s)
 			 stats.objects[i]);
 }
 
-static void add_regions(struct buf *b, const struct store *s)
+/* A number that a region's monitoring has, of each region. */
+static void add_region_gauge(struct buf *b, const struct store *s,
+			     const char *name, const char *help, size_t at)
 {
 	struct scan scan = store_scan(s, 0, &region_kind, NULL);
 	struct record r;
 	size_t effort = 0;
 
-	buf_adds(b, "# HELP muster_region_missing Machines missing at once, "
-		    "too many to be believed.\n"
-		    "# TYPE muster_region_missing gauge\n");
-	while (scan_next(&scan, &r, &effort))
-		buf_addf(b, "muster_region_missing{region=\"%s\"} %lld\n", r.id,
-			 (long long)((const struct region *)r.object)
-				 ->status.monitor.missing);
+	buf_addf(b, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+	while (scan_next(&scan, &r, &effort)) {
+		const struct region *region = r.object;
+		const char *m = (const char *)&region->status.monitor;
+
+		buf_addf(b, "%s{region=\"%s\"} %lld\n", name, r.id,
+			 (long long)*(const int64_t *)(const void *)(m + at));
+	}
+}
+
+static void add_regions(struct buf *b, const struct store *s)
+{
+	add_region_gauge(b, s, "muster_region_missing",
+			 "Machines missing at once, too many to be believed.",
+			 offsetof(struct monitoring, missing));
+	add_region_gauge(b, s, "muster_orphans",
+			 "Machines that carry our tags and are nobody's.",
+			 offsetof(struct monitoring, orphan_count));
 }
 
 void handle_metrics(struct call *c)

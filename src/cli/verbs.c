@@ -202,6 +202,11 @@ static const struct command_example accept_examples[] = {
 	{0},
 };
 
+static const struct command_example orphans_examples[] = {
+	{"What was left behind there:", "muster region orphans my-region"},
+	{0},
+};
+
 #define EVENTS_VERB                                                            \
 	{                                                                      \
 		"events", "Show what happened to {a} {noun}", "NAME-OR-ID",    \
@@ -312,6 +317,12 @@ static const struct command region_verbs[] = {
 	 "at once more, and its instance is shown as terminated when it is not "
 	 "there.",
 	 accept_examples, .fields = COMMAND_NARROW, .run = machine_act},
+	{"orphans", "List the machines of a region that are nobody's",
+	 "NAME-OR-ID",
+	 "They carry this installation's tags, and no server is known for "
+	 "them.  They are only shown, unless spec.orphanPolicy of the region "
+	 "is remove.",
+	 orphans_examples, .fields = COMMAND_NARROW, .run = region_orphans},
 	PAUSE_VERB("Nothing is asked of its provider meanwhile."),
 	RESUME_VERB,
 	EVENTS_VERB,

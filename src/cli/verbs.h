@@ -23,3 +23,6 @@ int machine_key(struct cli *c, int argc, char **argv);
 /* What became of it. */
 int story_events(struct cli *c, int argc, char **argv);
 int story_explain(struct cli *c, int argc, char **argv);
+
+/* What is nobody's. */
+int region_orphans(struct cli *c, int argc, char **argv);

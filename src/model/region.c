@@ -7,6 +7,8 @@
 #define STATUS(member)                                                         \
 	offsetof(struct region, status.member) - offsetof(struct region, status)
 
+const char *const orphan_policy_names[] = {NULL, "report", "remove", NULL};
+
 static const struct field spec_fields[] = {
 	{"provider", FIELD_STRING,
 	 FIELD_REQUIRED | FIELD_IMMUTABLE | FIELD_INDEX | FIELD_COLUMN,
@@ -36,6 +38,15 @@ static const struct field spec_fields[] = {
 	 "more "
 	 "often while something happens.  0: there are none.",
 	 .max = 3600, .fallback = "60"},
+	{"orphanPolicy", FIELD_ENUM, 0, SPEC(orphan_policy),
+	 "What becomes of machines there that carry this installation's tags "
+	 "and that no server is known for: they are shown, or removed after "
+	 "their quarantine.",
+	 .names = orphan_policy_names, .fallback = "\"report\""},
+	{"orphanQuarantineSeconds", FIELD_INT, 0,
+	 SPEC(orphan_quarantine_seconds),
+	 "How long one is known before it is removed.", .min = 60,
+	 .max = 31536000, .fallback = "3600"},
 	{"paused", FIELD_BOOL, FIELD_WIDE, SPEC(paused),
 	 "Leave everything in it alone until this is taken back."},
 	{0},
@@ -46,6 +57,20 @@ static const struct field zone_fields[] = {
 	 "The provider's name for it."},
 	{"available", FIELD_BOOL, 0, offsetof(struct zone, available),
 	 "Whether it takes new machines."},
+	{0},
+};
+
+#define ORPHAN(member) offsetof(struct orphan, member)
+
+static const struct field orphan_fields[] = {
+	{"providerId", FIELD_STRING, FIELD_REQUIRED, ORPHAN(provider_id),
+	 "The provider's id of the machine."},
+	{"serverId", FIELD_STRING, 0, ORPHAN(server_id),
+	 "The server that its tag names."},
+	{"firstSeenAt", FIELD_TIME, 0, ORPHAN(first_seen_at),
+	 "When it was found."},
+	{"quarantinedUntil", FIELD_TIME, 0, ORPHAN(quarantined_until),
+	 "Before that it is not removed."},
 	{0},
 };
 
@@ -67,6 +92,11 @@ static const struct field monitor_fields[] = {
 	 "an operator accepts that they are gone."},
 	{"accepted", FIELD_INT, FIELD_SPARSE, MONITOR(accepted),
 	 "How many an operator has accepted to be gone."},
+	{"orphanCount", FIELD_INT, 0, MONITOR(orphan_count),
+	 "How many machines there carry our tags and are nobody's."},
+	{"orphans", FIELD_LIST, 0, MONITOR(orphans), "The first of those.",
+	 .item = FIELD_OBJECT, .fields = orphan_fields,
+	 .size = sizeof(struct orphan), .max = ORPHANS_MOST},
 	{0},
 };
 

@@ -14,6 +14,19 @@ struct zone {
 	bool available;
 };
 
+/* What becomes of machines that are ours and nobody's. */
+enum orphan_policy { ORPHANS_REPORT = 1, ORPHANS_REMOVE };
+
+/* Orphans that a region lists; it counts them all. */
+enum { ORPHANS_MOST = 100 };
+
+/* A machine with our tags that no server is known for. */
+struct orphan {
+	const char *provider_id;
+	const char *server_id; /* what its tag says, or NULL */
+	int64_t first_seen_at, quarantined_until;
+};
+
 /* What looking at all of a region's machines has found; see monitor.h. */
 struct monitoring {
 	int64_t observed_at; /* all of them, up to a minute later */
@@ -22,6 +35,8 @@ struct monitoring {
 	int64_t of;          /* of how many, */
 	int64_t missing_since;
 	int64_t accepted; /* and how many an operator says are gone */
+	int64_t orphan_count;
+	struct items orphans; /* of struct orphan, the longest known first */
 };
 
 struct region {
@@ -35,6 +50,8 @@ struct region {
 		int64_t calls_at_once;    /* at most, to the provider */
 		int64_t calls_per_second; /* 0: as the driver says */
 		int64_t observe_seconds;  /* between looks; 0: there are none */
+		int orphan_policy;        /* enum orphan_policy */
+		int64_t orphan_quarantine_seconds;
 		bool paused; /* nothing is called until it is not */
 	} spec;
 	struct {
@@ -51,6 +68,7 @@ struct region {
 };
 
 extern const struct kind region_kind;
+extern const char *const orphan_policy_names[];
 
 /* What the region's driver was found to be able to do: "stop", "resize". */
 bool region_can(const struct region *r, const char *capability);

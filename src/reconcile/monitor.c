@@ -27,6 +27,7 @@ struct memo {
 	int64_t pace, next_at;
 	int64_t whole_at; /* the last that was whole */
 	struct map lost;  /* missing once, as the provider says; owned */
+	struct map first; /* sights of strays: struct first_sight; owned */
 };
 
 /* A call for one page, or about one machine. */
@@ -44,14 +45,14 @@ struct look_call {
 	struct machine ret;
 };
 
-static void free_ids(struct map *ids)
+static void free_values(struct map *m)
 {
-	char *id;
+	void *value;
 
-	for (size_t i = 0; (id = map_next(ids, &i));)
-		free(id);
-	map_release(ids);
-	*ids = (struct map){0};
+	for (size_t i = 0; (value = map_next(m, &i));)
+		free(value);
+	map_release(m);
+	*m = (struct map){0};
 }
 
 static void drop(struct memo *m)
@@ -61,7 +62,8 @@ static void drop(struct memo *m)
 	if (!s)
 		return;
 	map_release(&s->seen);
-	free_ids(&s->lost);
+	free_values(&s->lost);
+	free_values(&s->first);
 	arena_release(&s->arena);
 	free(s);
 	m->sweep = NULL;
@@ -72,7 +74,8 @@ static void release(void *memo)
 	struct memo *m = memo;
 
 	drop(m);
-	free_ids(&m->lost);
+	free_values(&m->lost);
+	free_values(&m->first);
 }
 
 static void begin(struct work *w, struct memo *m)
@@ -174,19 +177,22 @@ static void compare(struct work *w, const struct place *p,
 static void take_machine(struct work *w, const struct place *p,
 			 const struct machine *m, int64_t began)
 {
-	struct sweep *sweep = ((struct memo *)work_memo(w))->sweep;
+	struct memo *memo = work_memo(w);
+	struct sweep *sweep = memo->sweep;
 	const char *ours = field_tag_get(&m->tags, TAG_INSTALLATION);
 	const struct server *s =
 		get(w, &server_kind, field_tag_get(&m->tags, TAG_SERVER));
 
 	if (!ours || strcmp(ours, work_installation(w)) != 0)
 		return;
-	if (!s || !s->status.provider_id ||
-	    strcmp(s->status.provider_id, m->id) != 0 ||
+	if (monitor_is_stray(s, m->id)) {
+		monitor_take_stray(sweep, &memo->first, &p->facts, m, began);
+		return;
+	}
+	/* A page may come again; another region may have the same account. */
+	if (!s->status.provider_id || map_get(&sweep->seen, s->meta.id) ||
 	    strcmp(s->region_id, work_id(w)) != 0)
 		return;
-	if (map_get(&sweep->seen, s->meta.id))
-		return; /* a page may come again */
 	map_add(&sweep->seen, arena_strdup(&sweep->arena, s->meta.id), sweep);
 	compare(w, p, s, m, began);
 }
@@ -339,6 +345,20 @@ static bool look_at_missed(struct work *w, struct sweep *sweep,
 	return false;
 }
 
+/* They outlive their sweep. */
+static const struct stray *copy_strays(const struct stray *s, struct arena *a)
+{
+	struct stray *first = NULL, **at = &first;
+
+	for (; s; s = s->next, at = &(*at)->next) {
+		*at = arena_alloc(a, sizeof(**at));
+		**at = *s;
+		(*at)->machine = arena_strdup(a, s->machine);
+		(*at)->server = keep(a, s->server);
+	}
+	return first;
+}
+
 /* Have the region say it; false when it does. */
 static bool say(struct work *w, const struct region_write *what)
 {
@@ -350,6 +370,7 @@ static bool say(struct work *w, const struct region_write *what)
 	write = arena_alloc(work_arena(w), sizeof(*write));
 	*write = *what;
 	write->region = work_id(w);
+	write->strays = copy_strays(what->strays, work_arena(w));
 	work_transact(w, monitor_write_region, write);
 	return true;
 }
@@ -364,20 +385,28 @@ static void end(struct work *w, struct memo *m, const struct place *p,
 		.what = tripped ? REGION_TRIPPED : REGION_SEEN,
 		.missing = sweep->missing,
 		.of = sweep->launched,
+		.strays = sweep->strays,
+		.n_strays = sweep->n_strays,
+		.quarantine_ms = r->spec.orphan_quarantine_seconds * 1000,
 	};
+	bool told;
 
 	m->whole_at = sweep->began;
 	m->pace = monitor_pace(m->pace, sweep->moving || tripped,
 			       p->facts.poll_ms, most_wait(r),
 			       work_now(w) - sweep->began);
 	m->next_at = work_now(w) + m->pace;
-	free_ids(&m->lost);
+	free_values(&m->lost);
+	free_values(&m->first);
+	m->first = sweep->first;
+	sweep->first = (struct map){0};
 	if (!tripped) {
 		m->lost = sweep->lost;
 		sweep->lost = (struct map){0};
 	}
+	told = say(w, &what);
 	drop(m);
-	if (!say(w, &what))
+	if (!told)
 		work_wait(w, m->next_at);
 }
 
@@ -427,7 +456,7 @@ static void go_on(struct work *w, struct memo *m, const struct place *p)
 	}
 	if (sweep->sightings)
 		write_sightings(w, sweep, p);
-	else
+	else if (!monitor_remove_orphan(w, sweep))
 		end(w, m, p, false);
 }
 

@@ -13,9 +13,14 @@
  * nothing is concluded from the list at all: the region says so, once, until
  * they are back or an operator accepts it.
  *
+ * Machines in the list that carry our tags and are no known server's are orphans
+ * once they are older than a launch may be: the region lists them, and they are
+ * removed only where its spec says so, after their quarantine.
+ *
  * Nothing is written about a machine that is as it was: when all were last seen
  * is the region's to say.  Told of instances as events: drifted.  Of regions:
- * massDisappearance, massDisappearanceOver, observationStale, observationFresh.
+ * massDisappearance, massDisappearanceOver, observationStale, observationFresh,
+ * orphanFound, orphanRemoved.
  */
 #pragma once
 

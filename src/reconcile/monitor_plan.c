@@ -1,5 +1,7 @@
 #include "reconcile/monitor_plan.h"
 
+#include <string.h>
+
 int64_t monitor_pace(int64_t before, bool moving, uint32_t poll_ms,
 		     int64_t most, int64_t took)
 {
@@ -49,6 +51,28 @@ bool monitor_judges(const struct instance *i, const struct server *s,
 	default:
 		return false;
 	}
+}
+
+bool monitor_is_stray(const struct server *s, const char *machine)
+{
+	if (!s || s->status.phase == SERVER_GONE)
+		return true;
+	return s->status.provider_id &&
+	       strcmp(s->status.provider_id, machine) != 0;
+}
+
+bool monitor_is_orphan(const struct provider_facts *f, int64_t since,
+		       int64_t began)
+{
+	return began >=
+	       since + (int64_t)f->launch_ms + (int64_t)f->consistency_ms;
+}
+
+bool monitor_removes(const struct region *r, const struct orphan *o,
+		     const struct server *s, int64_t now)
+{
+	return r->spec.orphan_policy == ORPHANS_REMOVE && !s &&
+	       now >= o->quarantined_until;
 }
 
 bool monitor_moves(const struct server *s)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/region.h"
 #include "model/server.h"
 #include "provider/provider.h"
 
@@ -42,6 +43,19 @@ bool monitor_trips(size_t missing, size_t of, size_t accepted);
  * are looked at one by one. */
 bool monitor_judges(const struct instance *i, const struct server *s,
 		    const struct provider_facts *f, int64_t began);
+
+/* MACHINE, whose tag names server S (NULL: there is none), is not that
+ * server's. */
+bool monitor_is_stray(const struct server *s, const char *machine);
+
+/* And it is no launch that is under way: it is there since SINCE. */
+bool monitor_is_orphan(const struct provider_facts *f, int64_t since,
+		       int64_t began);
+
+/* Orphan O is to be removed; a server of which anything is written keeps what
+ * carries its tag. */
+bool monitor_removes(const struct region *r, const struct orphan *o,
+		     const struct server *s, int64_t now);
 
 /* It is on its way: things change soon. */
 bool monitor_moves(const struct server *s);

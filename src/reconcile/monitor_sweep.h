@@ -23,11 +23,25 @@ struct missed {
 	const char *server;
 };
 
+/* A machine that is ours and nobody's. */
+struct stray {
+	struct stray *next;
+	const char *machine, *server; /* what its tag says, or NULL */
+	bool tried;                   /* it was to be removed in this sweep */
+	bool removed;
+};
+
+/* When one was first seen; the key is its id. */
+struct first_sight {
+	int64_t at;
+	char id[];
+};
+
 enum sweep_stage {
 	SWEEP_LIST,
 	SWEEP_COUNT, /* what is missing */
 	SWEEP_LOOK,  /* at each of those */
-	SWEEP_WRITE,
+	SWEEP_WRITE, /* and remove orphans */
 };
 
 struct sweep {
@@ -42,7 +56,11 @@ struct sweep {
 	bool moving;
 	struct sighting *sightings;
 	struct missed *missed;
-	struct map lost; /* servers that are not at the provider; owned */
+	struct stray *strays; /* orphans, ORPHANS_MOST at most */
+	size_t n_strays;      /* all of them */
+	unsigned removals;
+	struct map first; /* of strays whose age nobody tells; owned */
+	struct map lost;  /* servers that are not at the provider; owned */
 };
 
 /* Writes down up to SIGHTINGS_AT_ONCE of them, in one transaction. */
@@ -62,7 +80,24 @@ struct region_write {
 	const char *region;
 	enum { REGION_STALE, REGION_TRIPPED, REGION_SEEN } what;
 	size_t missing, of;
+	const struct stray *strays;
+	size_t n_strays;
+	int64_t quarantine_ms;
 };
+
+/* What is listed as orphans is not what STRAYS are. */
+bool monitor_orphans_news(const struct region *r, const struct region_write *w);
+void monitor_write_orphans(struct tx *tx, struct region *r,
+			   const struct region_write *w);
+
+/* M carries our tags, and is not the machine of server S (or NULL).  BEFORE are
+ * the first sights of the last sweep. */
+void monitor_take_stray(struct sweep *sweep, const struct map *before,
+			const struct provider_facts *f, const struct machine *m,
+			int64_t began);
+
+/* Have the next orphan that is to go removed; false when there is none. */
+bool monitor_remove_orphan(struct work *w, struct sweep *sweep);
 
 int monitor_write_region(struct tx *tx, void *ctx, struct err *err);
 

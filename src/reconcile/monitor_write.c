@@ -124,6 +124,7 @@ static void tell_seen(struct tx *tx, struct region *r,
 	struct monitoring *m = &r->status.monitor;
 
 	m->observed_at = tx_time(tx);
+	monitor_write_orphans(tx, r, w);
 	if (m->stale_since)
 		tx_event(tx, &region_kind, w->region, "observationFresh",
 			 "its machines are seen again");
@@ -147,6 +148,7 @@ bool monitor_region_news(const struct region *r, const struct region_write *w,
 		return !m->missing_since || m->accepted;
 	default:
 		return m->stale_since || now >= m->observed_at + TELL_MS ||
+		       monitor_orphans_news(r, w) ||
 		       (m->missing_since &&
 			!monitor_trips(w->missing, w->of, 0));
 	}

@@ -255,6 +255,8 @@ def others(stub, c):
     check(stub.requests[-1][1].endswith("/sync"), "asks for it")
     c.expect(0, "region accept", "region", "accept", "sim")
     check(stub.requests[-1][1].endswith("/accept"), "asks for that, too")
+    r = c.expect(0, "region orphans", "region", "orphans", "sim", "-o", "json")
+    check(r.stdout.strip() == "[]", "there are none")
     r = c.expect(2, "a verb that is none", "instance", "strat", "web-1")
     check("did you mean 'instance start'" in r.stderr, "suggests", r.stderr)
 

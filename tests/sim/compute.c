@@ -69,6 +69,8 @@ static void put_region(struct world *w, const char *name, const char *only,
 
 	r.spec.provider = "sim";
 	r.spec.sync_seconds = 300;
+	r.spec.orphan_policy = ORPHANS_REPORT;
+	r.spec.orphan_quarantine_seconds = 3600;
 	r.spec.calls_at_once = 16;
 	if (only)
 		r.spec.organization_ids = (struct items){&only, 1};

@@ -351,6 +351,133 @@ static void a_young_one_is_not_missed(void)
 	yard_close(&y);
 }
 
+#define NOBODY "99999999-9999-4999-8999-999999999999"
+
+/* The launch window is two minutes, and a list is never late. */
+#define WINDOW "{\"launchLimitMs\":120000}"
+
+static const struct monitoring *seen(const struct yard *y)
+{
+	return &yard_region(y)->status.monitor;
+}
+
+static void an_orphan_is_found_and_reported(void)
+{
+	const struct orphan *o;
+	struct yard y;
+	char id[64];
+
+	begin(&y, WINDOW, 2);
+	yard_remove_orphans(&y, 0);
+	snprintf(id, sizeof(id), "%s",
+		 yard_launch(&y, NOBODY, DISK_INSTALLATION));
+	yard_run(&y, 4 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 1 && seen(&y)->orphans.n == 1);
+	o = seen(&y)->orphans.at;
+	CHECK_STR(o->provider_id, id);
+	CHECK_STR(o->server_id, NOBODY);
+	CHECK(o->quarantined_until == o->first_seen_at + 60 * MINUTE);
+	CHECK(region_told(&y, "orphanFound") == 1);
+	yard_crash(&y);
+	yard_run(&y, 24 * 60 * MINUTE);
+	CHECK(region_told(&y, "orphanFound") == 1);
+	CHECK(yard_machines(&y) == 3);
+	/* When it is gone, or nobody's any more, it is forgotten. */
+	CHECK(yard_drift(&y, id, "untag"));
+	yard_run(&y, 2 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 0 && seen(&y)->orphans.n == 0);
+	yard_close(&y);
+}
+
+static void an_orphan_is_removed_after_its_quarantine(void)
+{
+	struct yard y;
+
+	begin(&y, "{\"launchLimitMs\":120000,\"terminateMs\":90000}", 2);
+	yard_remove_orphans(&y, 600);
+	yard_launch(&y, NOBODY, DISK_INSTALLATION);
+	yard_run(&y, 12 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 1);
+	CHECK(yard_machines(&y) == 3);
+	yard_run(&y, 5 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 0 && seen(&y)->orphans.n == 0);
+	CHECK(yard_machines(&y) == 2);
+	CHECK(region_told(&y, "orphanFound") == 1);
+	CHECK(region_told(&y, "orphanRemoved") == 1);
+	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(at(&y, 1)->status.state == INSTANCE_RUNNING);
+	yard_close(&y);
+}
+
+static void a_young_one_is_no_orphan(void)
+{
+	struct yard y;
+
+	begin(&y, WINDOW, 1);
+	yard_remove_orphans(&y, 1);
+	yard_launch(&y, NOBODY, DISK_INSTALLATION);
+	yard_run(&y, 119 * SECOND);
+	CHECK(seen(&y)->orphan_count == 0);
+	CHECK(yard_machines(&y) == 2);
+	yard_close(&y);
+}
+
+static void what_is_not_ours_is_not_touched(void)
+{
+	struct yard y;
+
+	begin(&y, WINDOW, 1);
+	yard_remove_orphans(&y, 1);
+	yard_launch(&y, NOBODY, "another-installation");
+	yard_run(&y, 60 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 0);
+	CHECK(yard_machines(&y) == 2);
+	yard_close(&y);
+}
+
+/* It was ours in the list, and is not when it is looked at again. */
+static void what_is_no_longer_ours_is_not_removed(void)
+{
+	const struct orphan *o;
+	struct yard y;
+	int64_t due;
+	char id[64];
+
+	begin(&y, WINDOW, 1);
+	yard_remove_orphans(&y, 600);
+	snprintf(id, sizeof(id), "%s",
+		 yard_launch(&y, NOBODY, DISK_INSTALLATION));
+	yard_run(&y, 5 * MINUTE);
+	o = seen(&y)->orphans.at;
+	due = o->quarantined_until;
+	for (uint64_t calls = y.calls; y.now < due || y.calls == calls;) {
+		calls = y.now < due ? y.calls : calls;
+		if (!yard_step(&y))
+			y.now = (int64_t)y.wake;
+	}
+	CHECK(yard_machines(&y) == 2);
+	CHECK(yard_drift(&y, id, "untag"));
+	yard_run(&y, 10 * MINUTE);
+	CHECK(yard_machines(&y) == 2);
+	CHECK(region_told(&y, "orphanRemoved") == 0);
+	yard_close(&y);
+}
+
+/* Which of the two is the right one is for people to say. */
+static void a_second_machine_of_a_server_is_shown_and_kept(void)
+{
+	struct yard y;
+
+	begin(&y, WINDOW, 1);
+	yard_remove_orphans(&y, 1);
+	yard_stray(&y, id_of(0));
+	yard_run(&y, 60 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 1);
+	CHECK(yard_machines(&y) == 2);
+	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	yard_close(&y);
+}
+
 int main(void)
 {
 	RUN(nothing_is_written_of_what_is_as_it_was);
@@ -366,5 +493,11 @@ int main(void)
 	RUN(an_operator_accepts_that_they_are_gone);
 	RUN(those_that_come_back_end_it);
 	RUN(a_young_one_is_not_missed);
+	RUN(an_orphan_is_found_and_reported);
+	RUN(an_orphan_is_removed_after_its_quarantine);
+	RUN(a_young_one_is_no_orphan);
+	RUN(what_is_not_ours_is_not_touched);
+	RUN(what_is_no_longer_ours_is_not_removed);
+	RUN(a_second_machine_of_a_server_is_shown_and_kept);
 	return test_done();
 }

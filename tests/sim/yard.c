@@ -526,6 +526,23 @@ void yard_observe(struct yard *y, int64_t seconds)
 	yard_transact(y, set_observing, &seconds);
 }
 
+static int set_removing(struct tx *tx, void *ctx, struct err *err)
+{
+	struct region r =
+		*(const struct region *)tx_get(tx, &region_kind, YARD_REGION);
+	int64_t seconds = *(int64_t *)ctx;
+
+	r.spec.orphan_policy = seconds ? ORPHANS_REMOVE : ORPHANS_REPORT;
+	r.spec.orphan_quarantine_seconds = seconds ? seconds : 3600;
+	r.meta.generation++;
+	return tx_put(tx, &region_kind, &r, err);
+}
+
+void yard_remove_orphans(struct yard *y, int64_t seconds)
+{
+	yard_transact(y, set_removing, &seconds);
+}
+
 const struct region *yard_region(const struct yard *y)
 {
 	struct record r;

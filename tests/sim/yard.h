@@ -97,6 +97,9 @@ bool yard_power(struct yard *y, const char *machine, bool on);
 
 /* Have the region's machines looked at that often. */
 void yard_observe(struct yard *y, int64_t seconds);
+
+/* Have orphans removed after so long, or only reported when it is 0. */
+void yard_remove_orphans(struct yard *y, int64_t seconds);
 const struct region *yard_region(const struct yard *y);
 
 /* What the documents have: allocations, servers, … */

@@ -119,6 +119,45 @@ static void a_list_says_nothing_of_what_is_younger(void)
 	}
 }
 
+static void what_is_no_servers_is_a_stray(void)
+{
+	struct server s = {.status.phase = SERVER_LAUNCHED,
+			   .status.provider_id = "m"};
+
+	CHECK(monitor_is_stray(NULL, "m"));
+	CHECK(!monitor_is_stray(&s, "m"));
+	CHECK(monitor_is_stray(&s, "n"));
+	s.status.phase = SERVER_LEAVING;
+	CHECK(!monitor_is_stray(&s, "m"));
+	s.status.phase = SERVER_GONE;
+	CHECK(monitor_is_stray(&s, "m"));
+	s.status.phase = SERVER_INTENDED;
+	s.status.provider_id = NULL; /* it may be what the launch made */
+	CHECK(!monitor_is_stray(&s, "m"));
+}
+
+static void what_is_younger_than_a_launch_is_no_orphan(void)
+{
+	const struct provider_facts f = {.launch_ms = 60000,
+					 .consistency_ms = 10000};
+
+	CHECK(!monitor_is_orphan(&f, NOW, NOW + 69999));
+	CHECK(monitor_is_orphan(&f, NOW, NOW + 70000));
+}
+
+static void an_orphan_is_removed_only_where_that_is_wanted(void)
+{
+	struct region r = {.spec.orphan_policy = ORPHANS_REMOVE};
+	const struct orphan o = {.quarantined_until = NOW};
+	const struct server s = {.status.phase = SERVER_GONE};
+
+	CHECK(monitor_removes(&r, &o, NULL, NOW));
+	CHECK(!monitor_removes(&r, &o, NULL, NOW - 1));
+	CHECK(!monitor_removes(&r, &o, &s, NOW));
+	r.spec.orphan_policy = ORPHANS_REPORT;
+	CHECK(!monitor_removes(&r, &o, NULL, NOW));
+}
+
 static void what_is_on_its_way_moves(void)
 {
 	struct server s = {.status = {.phase = SERVER_LAUNCHED,
@@ -143,6 +182,9 @@ int main(void)
 	RUN(it_is_stale_after_a_while);
 	RUN(too_many_are_not_believed);
 	RUN(a_list_says_nothing_of_what_is_younger);
+	RUN(what_is_no_servers_is_a_stray);
+	RUN(what_is_younger_than_a_launch_is_no_orphan);
+	RUN(an_orphan_is_removed_only_where_that_is_wanted);
 	RUN(what_is_on_its_way_moves);
 	return test_done();
 }
