@@ -83,14 +83,14 @@ static const struct field monitor_fields[] = {
 	{"staleSince", FIELD_TIME, 0, MONITOR(stale_since),
 	 "Since when that could not be done: what is shown of its machines may "
 	 "not be so any more."},
-	{"missing", FIELD_INT, 0, MONITOR(missing),
+	{"missing", FIELD_INT, FIELD_SPARSE, MONITOR(missing),
 	 "How many were missing from the provider's list when that was too "
 	 "many to be believed."},
-	{"of", FIELD_INT, 0, MONITOR(of), "Of how many."},
+	{"of", FIELD_INT, FIELD_SPARSE, MONITOR(of), "Of how many."},
 	{"missingSince", FIELD_TIME, 0, MONITOR(missing_since),
 	 "Since when: nothing is concluded from lists until they are back, or "
 	 "an operator accepts that they are gone."},
-	{"accepted", FIELD_INT, 0, MONITOR(accepted),
+	{"accepted", FIELD_INT, FIELD_SPARSE, MONITOR(accepted),
 	 "How many an operator has accepted to be gone."},
 	{"orphanCount", FIELD_INT, 0, MONITOR(orphan_count),
 	 "How many machines there carry our tags and are nobody's."},

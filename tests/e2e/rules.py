@@ -349,6 +349,32 @@ def permissions(w):
          reader.get("/v1/servers"))
 
 
+# 8: absent from a list is not gone.
+
+def absence(w):
+    several = [w.instance(f"here-{n}") for n in range(6)]
+    w.api.patch(f"/v1/regions/{w.region}", {"spec": {"observeSeconds": 1}})
+    w.faults({"call": "list", "action": "fail", "code": "unavailable"})
+    time.sleep(2)
+    states = {w.read(one)["status"]["state"] for one in several}
+    rule(8, "a list that fails changes nothing", states == {"running"}, states)
+    w.faults()
+    # What was made just now is not missed yet.
+    time.sleep(1)
+    for one in several:
+        w.cloud.ask(f"/machines/{one['status']['providerId']}/vanish", {})
+    told = wait_for(lambda: w.get("regions", w.region)["status"].get(
+        "monitor", {}).get("missing"), 40)
+    states = {w.read(one)["status"]["state"] for one in several}
+    rule(8, "when many vanish at once it is an alarm, and nothing is done",
+         told and states == {"running"} and
+         not any(w.cloud.of(one) for one in several), told, states)
+    for one in several:
+        w.api.delete(w.path(one))
+    rule(8, "and they can be deleted all the same",
+         all(w.gone(one, 60) for one in several))
+
+
 # 10: errors are data.
 
 def errors(w):
@@ -460,7 +486,7 @@ def main():
     for section in (lost_answers, crash_at_launch, crash_at_delete,
                     one_server, quota, confirmation, restarts, deletion,
                     delete_before_launch, references, project_deletion,
-                    visibility, permissions, errors, secrets, durable,
+                    visibility, permissions, absence, errors, secrets, durable,
                     agreement):
         tap.section(section, w)
         w.faults()
