@@ -92,7 +92,7 @@ static const struct field monitor_fields[] = {
 	 "an operator accepts that they are gone."},
 	{"accepted", FIELD_INT, FIELD_SPARSE, MONITOR(accepted),
 	 "How many an operator has accepted to be gone."},
-	{"orphanCount", FIELD_INT, 0, MONITOR(orphan_count),
+	{"orphanCount", FIELD_INT, FIELD_SPARSE, MONITOR(orphan_count),
 	 "How many machines there carry our tags and are nobody's."},
 	{"orphans", FIELD_LIST, 0, MONITOR(orphans), "The first of those.",
 	 .item = FIELD_OBJECT, .fields = orphan_fields,
