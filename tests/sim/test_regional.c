@@ -252,7 +252,7 @@ static void what_is_missing_is_accepted_by_an_operator(void)
 	CHECK(on(r, r->a.bearer, "POST", "regions", deeper, NULL) == 403);
 	CHECK(on(r, r->b.bearer, "POST", "regions", deeper, NULL) == 404);
 	CHECK(on(r, r->w.bearer, "POST", "regions", deeper, NULL) == 202);
-	CHECK(strstr(r->reply, "\"accepted\":0"));
+	CHECK(!strstr(r->reply, "\"accepted\""));
 	compute_lose(&r->w, r->only_a.region, 7);
 	CHECK(on(r, r->w.bearer, "POST", "regions", deeper, NULL) == 202);
 	CHECK(strstr(r->reply, "\"accepted\":7"));
