@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/field_ops.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/config.h"
@@ -17,11 +18,14 @@
 #include "store/read.h"
 #include "store/tx.h"
 
-/* What the rehearsal's cloud is told: it takes about as long as a quick one
- * does, so that there is something to see. */
+/* The rehearsal's region, as a request would say it, so that the defaults hold.
+ * Its cloud takes about as long as a quick one does: there is something to
+ * see. */
 #define REHEARSAL                                                              \
-	"{\"launchMs\":1500,\"startMs\":800,\"stopMs\":800,"                   \
-	"\"terminateMs\":800}"
+	"{\"name\":\"sim\","                                                   \
+	"\"description\":\"A simulated cloud, to rehearse with.\","            \
+	"\"spec\":{\"provider\":\"sim\",\"options\":{\"launchMs\":1500,"       \
+	"\"startMs\":800,\"stopMs\":800,\"terminateMs\":800}}}"
 
 struct making {
 	struct txn txn;
@@ -34,24 +38,24 @@ struct making {
 
 static int put_region(struct tx *tx, struct err *err)
 {
-	struct region region = {
-		.meta = {.name = "sim",
-			 .description = "A simulated cloud, to rehearse with.",
-			 .generation = 1,
-			 .created_by = "muster",
-			 .updated_by = "muster",
-			 .created_at = tx_time(tx),
-			 .updated_at = tx_time(tx)},
-		.spec = {.provider = "sim",
-			 .options = REHEARSAL,
-			 .sync_seconds = 300,
-			 .calls_at_once = 16},
-		.status = {.state = BACKED_PENDING},
-	};
+	struct arena *a = tx_arena(tx);
+	struct node *n = json_parse(REHEARSAL, strlen(REHEARSAL), a, err);
+	struct region region = {0};
+	struct violations v;
 	char id[37];
 
+	if (!n)
+		return -1;
+	violations_init(&v, a);
+	field_decode(region_kind.fields, n, FIELD_CREATE, &region, &v);
+	if (v.n)
+		return violations_err(&v, err);
 	tx_new_id(tx, id);
 	region.meta.id = id;
+	region.meta.generation = 1;
+	region.meta.created_by = region.meta.updated_by = "muster";
+	region.meta.created_at = region.meta.updated_at = tx_time(tx);
+	region.status.state = BACKED_PENDING;
 	return tx_put(tx, &region_kind, &region, err);
 }
 
