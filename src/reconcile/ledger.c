@@ -8,7 +8,7 @@
 /* What a provider that is too busy and does not say for how long gets. */
 #define BUSY_MS 1000
 
-/* A call, in thousandths: what per_second calls gain in a millisecond. */
+/* A call, in thousandths: what one a second gains in a millisecond. */
 #define ONE 1000
 
 void ledger_init(struct ledger *l)
@@ -18,28 +18,32 @@ void ledger_init(struct ledger *l)
 		list_init(&l->waiting[i]);
 }
 
-/* What may begin at the same moment: a tenth of a second's worth. */
-static uint64_t most_credit(const struct ledger *l)
+/* How many may begin at the same moment: a tenth of a second's worth. */
+static uint64_t burst(const struct ledger *l)
 {
-	uint64_t most = (uint64_t)l->per_second * 100;
+	return l->per_second < 20 ? 1 : l->per_second / 10;
+}
 
-	return most < ONE ? ONE : most;
+/* How many more in a second, so that with a burst at its beginning no second has
+ * more than per_second. */
+static uint64_t gain(const struct ledger *l)
+{
+	return l->per_second - burst(l) + 1;
 }
 
 static uint64_t credit(const struct ledger *l, uint64_t now)
 {
-	uint64_t most = most_credit(l);
-	uint64_t have = l->credit + (now - l->credit_at) * l->per_second;
+	uint64_t have = l->credit + (now - l->credit_at) * gain(l);
 
-	return have < most ? have : most;
+	return have < burst(l) * ONE ? have : burst(l) * ONE;
 }
 
 void ledger_limit(struct ledger *l, unsigned at_once, unsigned per_second)
 {
 	l->at_once = at_once;
 	l->per_second = per_second;
-	if (l->credit > most_credit(l))
-		l->credit = most_credit(l);
+	if (l->credit > burst(l) * ONE)
+		l->credit = burst(l) * ONE;
 }
 
 void ledger_add(struct ledger *l, struct ledger_entry *e)
@@ -124,6 +128,6 @@ uint64_t ledger_when(const struct ledger *l, uint64_t now)
 	if (!l->n_waiting || l->paused || is_full(l))
 		return QUEUE_NEVER;
 	if (l->per_second && (have = credit(l, now)) < ONE)
-		when += (ONE - have + l->per_second - 1) / l->per_second;
+		when += (ONE - have + gain(l) - 1) / gain(l);
 	return when > l->blocked_until ? when : l->blocked_until;
 }
