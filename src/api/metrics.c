@@ -94,7 +94,7 @@ static void add_region_gauge(struct buf *b, const struct store *s,
 		const struct region *region = r.object;
 		const char *m = (const char *)&region->status.monitor;
 
-		buf_addf(b, "%s{region=\"%s\"} %lld\n", name, r.id,
+		buf_addf(b, "%s{region=\"%s\"} %lld\n", name, region_mark(r.id),
 			 (long long)*(const int64_t *)(const void *)(m + at));
 	}
 }

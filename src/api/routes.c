@@ -41,9 +41,15 @@ static const char *const patch[] = {"application/merge-patch+json",
 				    "application/json", NULL};
 
 const struct route routes[] = {
-	/* What is asked for most comes first. */
+	/* What is asked for most comes first; those of one path lie together. */
 	ROUTE("GET", "/v1/{noun}/{id}", NEED_READ, get_words, NULL,
 	      "Read; with wait, once it has come to that.", handle_get, 0),
+	ROUTE("PUT", "/v1/{noun}/{id}", NEED_UPDATE, change_words, json,
+	      "Replace what can be set.", handle_replace, 0),
+	ROUTE("PATCH", "/v1/{noun}/{id}", NEED_UPDATE, change_words, patch,
+	      "Change some fields: a JSON merge patch.", handle_patch, 0),
+	ROUTE("DELETE", "/v1/{noun}/{id}", NEED_DELETE, change_words, NULL,
+	      "Delete.", handle_delete, 0),
 	ROUTE("GET", "/v1/{noun}", NEED_READ, list_words, NULL,
 	      "List, or watch with Accept: text/event-stream.", handle_list,
 	      ROUTE_FILTERS),
@@ -51,12 +57,6 @@ const struct route routes[] = {
 	      handle_create, 0),
 	ROUTE("GET", "/v1/{noun}/{id}/events", NEED_READ, list_words, NULL,
 	      "What happened to it.", handle_events, 0),
-	ROUTE("PUT", "/v1/{noun}/{id}", NEED_UPDATE, change_words, json,
-	      "Replace what can be set.", handle_replace, 0),
-	ROUTE("PATCH", "/v1/{noun}/{id}", NEED_UPDATE, change_words, patch,
-	      "Change some fields: a JSON merge patch.", handle_patch, 0),
-	ROUTE("DELETE", "/v1/{noun}/{id}", NEED_DELETE, change_words, NULL,
-	      "Delete.", handle_delete, 0),
 	ROUTE("GET", "/healthz", NEED_NOTHING, none, NULL,
 	      "Whether the process is alive.", handle_health, ROUTE_PROBE),
 	ROUTE("GET", "/readyz", NEED_NOTHING, none, NULL,

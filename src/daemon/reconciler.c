@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "loop/pool.h"
+#include "model/region.h"
 #include "provider/counts.h"
 #include "reconcile/engine.h"
 #include "reconcile/live.h"
@@ -131,18 +132,15 @@ struct counts {
 	bool seconds;
 };
 
-/* Everyone may read metrics, and not everyone may know of every region: its
- * operators know it by the end of its id. */
 static void add_counts(void *ctx, const char *region, const struct provider *p)
 {
 	const struct counts *counts = ctx;
-	const char *tail = strrchr(region, '-');
 	struct provider_count c;
 
 	for (size_t i = 0; provider_count(p, &i, &c);) {
 		buf_addf(counts->out,
 			 "%s{region=\"%s\",call=\"%s\",outcome=\"%s\"} ",
-			 counts->name, tail ? tail + 1 : region, c.call,
+			 counts->name, region_mark(region), c.call,
 			 c.outcome ? err_name(c.outcome) : "ok");
 		if (counts->seconds)
 			buf_addf(counts->out, "%.3f\n", (double)c.ms / 1000);

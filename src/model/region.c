@@ -159,3 +159,10 @@ bool region_can(const struct region *r, const char *capability)
 			return true;
 	return false;
 }
+
+const char *region_mark(const char *id)
+{
+	const char *dash = strrchr(id, '-');
+
+	return dash ? dash + 1 : id;
+}

@@ -72,3 +72,7 @@ extern const char *const orphan_policy_names[];
 
 /* What the region's driver was found to be able to do: "stop", "resize". */
 bool region_can(const struct region *r, const char *capability);
+
+/* What it is called where everyone reads, and not everyone may know of it: the
+ * end of its id. */
+const char *region_mark(const char *id);
