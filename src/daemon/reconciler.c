@@ -1,7 +1,6 @@
 #include "daemon/reconciler.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/live.h"
 #include "base/buf.h"
