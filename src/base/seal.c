@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/digest.h"
 #include "base/mem.h"
 

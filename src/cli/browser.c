@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"

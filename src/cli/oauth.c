@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "cli/request.h"
 #include "cli/text.h"

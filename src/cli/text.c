@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 
 #define BAD 0xffffffffu
 

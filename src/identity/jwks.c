@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/mem.h"
 #include "identity/jwt.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/format.h"
 
 #define SUBJECT_MOST ((size_t)255)

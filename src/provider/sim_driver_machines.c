@@ -1,7 +1,7 @@
 /* The simulated cloud's machines, in our words. */
 #include <string.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/field_ops.h"
 #include "model/server.h"
 #include "provider/sim_driver.h"

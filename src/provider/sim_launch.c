@@ -1,7 +1,7 @@
 /* How a machine comes to be. */
 #include <string.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "provider/sim_catalogue.h"

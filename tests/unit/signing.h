@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64url.h"
+#include "base/base64.h"
 #include "base/buf.h"
 
 #define SIGN_ROOM 32768
