@@ -19,31 +19,10 @@
 #include "provider/sim_cloud.h"
 #include "provider/sim_http.h"
 #include "provider/verify.h"
+#include "stepped.h"
 #include "test.h"
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
-
-static int64_t now = 1700000000000;
-
-static int64_t wall(const struct clock *c)
-{
-	(void)c;
-	return now;
-}
-
-static uint64_t mono(const struct clock *c)
-{
-	(void)c;
-	return (uint64_t)now;
-}
-
-static const struct clock stepped = {wall, mono};
-
-static void step(void *ctx, uint64_t ms)
-{
-	(void)ctx;
-	now += (int64_t)ms;
-}
 
 static struct arena arena;
 static const char *failed_check; /* the first one */

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "provider/sim_cloud.h"
 #include "provider/verify.h"
+#include "stepped.h"
 #include "test.h"
 #include "zoo.h"
 
@@ -18,30 +19,6 @@
 static const struct animal *const tables[] = {
 	zoo_launchers, zoo_tellers, zoo_listers, zoo_changers, zoo_keepers};
 static const char *folder;
-
-/* A clock that only waiting moves. */
-
-static int64_t now = 1700000000000;
-
-static int64_t wall(const struct clock *c)
-{
-	(void)c;
-	return now;
-}
-
-static uint64_t mono(const struct clock *c)
-{
-	(void)c;
-	return (uint64_t)now;
-}
-
-static const struct clock stepped = {wall, mono};
-
-static void step(void *ctx, uint64_t ms)
-{
-	(void)ctx;
-	now += (int64_t)ms;
-}
 
 static const struct animal *animal_at(size_t i)
 {

@@ -35,6 +35,34 @@ static void the_examples_of_the_rfc_hold(void)
 	}
 }
 
+/* The same without the padding, and with two other letters. */
+static void the_other_alphabet_holds(void)
+{
+	static const char *const bad[] = {
+		"Z", "Zh", "Zm9", "Zg==", "Zm+v", "Zm/v", "Zm9 ", "Zm9vY"};
+	static const unsigned char high[] = {0xfb, 0xff};
+	unsigned char out[16];
+	char text[16];
+
+	for (size_t i = 0; i < COUNT_OF(rfc); i++) {
+		size_t len = strlen(rfc[i].plain);
+		size_t n = strcspn(rfc[i].text, "=");
+
+		base64url_encode((const unsigned char *)rfc[i].plain, len,
+				 text);
+		CHECK(strlen(text) == n && n == BASE64URL_TEXT(len));
+		CHECK(memcmp(text, rfc[i].text, n) == 0);
+		CHECK(base64url_decode(text, n, out) == (long)len);
+		CHECK(BASE64URL_BYTES(n) == len);
+	}
+	base64url_encode(high, sizeof(high), text);
+	CHECK_STR(text, "-_8");
+	base64_encode(high, sizeof(high), text);
+	CHECK_STR(text, "+/8=");
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		CHECK(base64url_decode(bad[i], strlen(bad[i]), out) == -1);
+}
+
 static void each_value_has_one_text(void)
 {
 	static const char *const bad[] = {
@@ -67,6 +95,7 @@ static void what_is_written_is_read(void)
 int main(void)
 {
 	RUN(the_examples_of_the_rfc_hold);
+	RUN(the_other_alphabet_holds);
 	RUN(each_value_has_one_text);
 	RUN(what_is_written_is_read);
 	return test_done();

@@ -6,26 +6,11 @@
 
 #include "base/field_ops.h"
 #include "base/json.h"
+#include "stepped.h"
 #include "test.h"
 
 #define SERVER       "muster/server"
 #define INSTALLATION "muster/installation"
-
-static int64_t now = 1000000;
-
-static int64_t wall(const struct clock *c)
-{
-	(void)c;
-	return now;
-}
-
-static uint64_t mono(const struct clock *c)
-{
-	(void)c;
-	return (uint64_t)now;
-}
-
-static const struct clock stepped = {wall, mono};
 
 static struct arena arena;
 static struct sim_cloud *cloud;
