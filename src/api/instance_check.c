@@ -131,19 +131,11 @@ static int check_image(struct checking *k, struct err *err)
 	k->facts->image = i;
 	if (k->old && same(k->old->spec.image_id, new->spec.image_id))
 		return 0;
-	if (!i || strcmp(i->region_id, new->region_id) != 0 ||
-	    (i->project_id && strcmp(i->project_id, new->project_id) != 0))
+	if (!i || !image_is_for(i, new->region_id, new->project_id))
 		return err_at(err, ERR_INVALID, at,
 			      "there is no image %s in region \"%s\"",
 			      new->spec.image_id, k->facts->region->meta.name);
-	if (i->status.backed.state != BACKED_READY || i->status.retired_at)
-		return err_at(err, ERR_INVALID, at,
-			      "image \"%s\" is not ready: it is %s",
-			      i->meta.name,
-			      i->status.retired_at
-				      ? "retired"
-				      : backed_names[i->status.backed.state]);
-	return 0;
+	return image_ready(i, at, err);
 }
 
 static int check_disk(const struct instance *i, const struct flavor *f,

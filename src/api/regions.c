@@ -127,9 +127,10 @@ int region_remove(struct call *c, struct tx *tx, const void *old,
 	return 0;
 }
 
-static int sync(struct tx *tx, void *ctx, struct err *err)
+/* Have SET change what is written of the region that a verb is about. */
+static int revise(struct tx *tx, struct call *c, void (*set)(struct region *r),
+		  struct err *err)
 {
-	struct call *c = ctx;
 	struct region *r = arena_alloc(c->x->arena, sizeof(*r));
 	const void *old;
 
@@ -138,11 +139,21 @@ static int sync(struct tx *tx, void *ctx, struct err *err)
 	if (!old)
 		return 0;
 	memcpy(r, old, sizeof(*r));
-	r->status.synced_at = 0;
+	set(r);
 	if (tx_put(tx, &region_kind, r, err) < 0)
 		return -1;
 	verb_done(c, tx);
 	return 0;
+}
+
+static void forget_sync(struct region *r)
+{
+	r->status.synced_at = 0;
+}
+
+static int sync(struct tx *tx, void *ctx, struct err *err)
+{
+	return revise(tx, ctx, forget_sync, err);
 }
 
 void handle_sync(struct call *c)
@@ -152,22 +163,14 @@ void handle_sync(struct call *c)
 
 /* What is missing is gone: the monitor may go by the provider's lists again.
  * Where nothing is, nothing is accepted. */
+static void take_as_gone(struct region *r)
+{
+	r->status.monitor.accepted = r->status.monitor.missing;
+}
+
 static int accept_missing(struct tx *tx, void *ctx, struct err *err)
 {
-	struct call *c = ctx;
-	struct region *r = arena_alloc(c->x->arena, sizeof(*r));
-	const void *old;
-
-	if (verb_begin(c, tx, &old, err) < 0)
-		return -1;
-	if (!old)
-		return 0;
-	memcpy(r, old, sizeof(*r));
-	r->status.monitor.accepted = r->status.monitor.missing;
-	if (tx_put(tx, &region_kind, r, err) < 0)
-		return -1;
-	verb_done(c, tx);
-	return 0;
+	return revise(tx, ctx, take_as_gone, err);
 }
 
 void handle_accept(struct call *c)

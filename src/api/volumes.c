@@ -33,17 +33,11 @@ static int check_image(struct call *c, struct tx *tx, const struct volume *v,
 		return 0;
 	i = tx_get(tx, &image_kind, v->spec.image_id);
 	if (!permit_sees(c, &image_kind, i) ||
-	    strcmp(i->region_id, v->region_id) != 0 ||
-	    (i->project_id && strcmp(i->project_id, v->project_id) != 0))
+	    !image_is_for(i, v->region_id, v->project_id))
 		return err_at(err, ERR_INVALID, at, "there is no image %s",
 			      v->spec.image_id);
-	if (i->status.backed.state != BACKED_READY || i->status.retired_at)
-		return err_at(err, ERR_INVALID, at,
-			      "image \"%s\" is not ready: it is %s",
-			      i->meta.name,
-			      i->status.retired_at
-				      ? "retired"
-				      : backed_names[i->status.backed.state]);
+	if (image_ready(i, at, err) < 0)
+		return -1;
 	if (i->spec.min_disk_gib > v->spec.size_gib)
 		return err_at(err, ERR_INVALID, at,
 			      "image \"%s\" needs %lld GiB, the volume has "

@@ -100,17 +100,6 @@ static void add_item(struct details *d, const struct field *f, const char *key,
 	buf_release(&b);
 }
 
-static bool time_of(const struct field *f, const struct node *n, int64_t *ret)
-{
-	size_t len;
-	const char *text;
-
-	if (!f || f->type != FIELD_TIME || node_type(n) != NODE_STRING)
-		return false;
-	text = node_string(n, &len);
-	return clock_parse(text, len, ret) == 0;
-}
-
 static void add_value(struct details *d, const struct field *f, const char *key,
 		      const struct node *n)
 {
@@ -127,7 +116,7 @@ static void add_value(struct details *d, const struct field *f, const char *key,
 
 		if (strcmp(name, text) != 0)
 			buf_addf(&b, " (%s)", name);
-	} else if (time_of(f, n, &at)) {
+	} else if (output_time(f, n, &at)) {
 		buf_adds(&b, " (");
 		text_add_age(&b, clock_wall(c->clock) - at);
 		buf_adds(&b, at <= clock_wall(c->clock) ? " ago)" : ")");

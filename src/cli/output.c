@@ -215,7 +215,7 @@ void output_value(const struct cli *c, const struct field *f,
 	}
 }
 
-static bool time_of(const struct field *f, const struct node *n, int64_t *ret)
+bool output_time(const struct field *f, const struct node *n, int64_t *ret)
 {
 	size_t len;
 	const char *text;
@@ -233,7 +233,7 @@ static void add_cell(const struct cli *c, const struct output_column *col,
 
 	if (!n)
 		return;
-	if (!wide && time_of(col->field, n, &at))
+	if (!wide && output_time(col->field, n, &at))
 		text_add_age(out, clock_wall(c->clock) - at);
 	else if (!wide && node_type(n) == NODE_STRING &&
 		 (output_refers(col->field) || is_object_id(col->field)))

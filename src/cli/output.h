@@ -42,6 +42,9 @@ const char *output_refers(const struct field *f);
 void output_value(const struct cli *c, const struct field *f,
 		  const struct node *n, struct buf *out);
 
+/* The moment that N, a value of field F, says; false when it is no time. */
+bool output_time(const struct field *f, const struct node *n, int64_t *ret);
+
 /* An array of documents, as --output says. */
 void output_list(struct cli *c, const struct kind *k, const struct node *items);
 

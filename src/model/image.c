@@ -123,6 +123,24 @@ const struct kind image_kind = {
 	.version = 1,
 };
 
+bool image_is_for(const struct image *i, const char *region_id,
+		  const char *project_id)
+{
+	return strcmp(i->region_id, region_id) == 0 &&
+	       (!i->project_id || strcmp(i->project_id, project_id) == 0);
+}
+
+int image_ready(const struct image *i, const char *pointer, struct err *err)
+{
+	if (i->status.backed.state == BACKED_READY && !i->status.retired_at)
+		return 0;
+	return err_at(err, ERR_INVALID, pointer,
+		      "image \"%s\" is not ready: it is %s", i->meta.name,
+		      i->status.retired_at
+			      ? "retired"
+			      : backed_names[i->status.backed.state]);
+}
+
 static const struct gpu *undriven(const struct image *i, const struct flavor *f)
 {
 	const char *const *models = i->spec.gpu_driver.models.at;

@@ -66,6 +66,15 @@ extern const char *const virtualization_names[];
 extern const char *const image_source_names[];
 extern const char *const consistency_names[];
 
+/* Something of that project, in that region, may have it: the region's own are
+ * everyone's there. */
+bool image_is_for(const struct image *i, const char *region_id,
+		  const char *project_id);
+
+/* Something new may be made of it; otherwise ERR names the field at POINTER. */
+int image_ready(const struct image *i, const char *pointer,
+		struct err *err) MUST_CHECK;
+
 /* A machine of flavor F can boot image I with a root disk of that size;
  * otherwise ERR says which of architecture, disk, virtualization and driver is
  * in the way, naming the field at POINTER. */
