@@ -15,8 +15,10 @@ NOUNS = ("organizations projects regions flavors images networks"
 
 
 def now():
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + \
-        ".%03dZ" % (time.time() % 1 * 1000)
+    """Of one look at the clock: between two a second may pass."""
+    at = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at)) + \
+        ".%03dZ" % (at % 1 * 1000)
 
 
 class Machines(Stub):
@@ -31,6 +33,7 @@ class Machines(Stub):
         self.objects = {noun: {} for noun in NOUNS}
         self.pause = 0.05      # between the steps of a machine
         self.capacity = True   # there is room for machines
+        self.arrives = True    # what is launched comes to run
         self.page = 100
         self.org = self.make("organizations", name="acme")
         self.project = self.make("projects", name="web",
@@ -97,12 +100,13 @@ class Machines(Stub):
                              "code": "capacity", "waitsFor": "specChange",
                              "message": "sold out everywhere"})))
             return
-        self.later(
-            lambda: self.happen(doc, "launching", "a small of sim"),
-            lambda: (self.happen(doc, "running", "as 10.0.0.5"),
-                     self.change(doc, state="running", observedGeneration=9,
-                                 privateIp="10.0.0.5",
-                                 publicIp="203.0.113.7")))
+        steps = [lambda: self.happen(doc, "launching", "a small of sim")]
+        if self.arrives:
+            steps.append(lambda: (
+                self.happen(doc, "running", "as 10.0.0.5"),
+                self.change(doc, state="running", observedGeneration=9,
+                            privateIp="10.0.0.5", publicIp="203.0.113.7")))
+        self.later(*steps)
 
 
 class MachinesHandler(Handler):

@@ -143,7 +143,7 @@ def waits(stub, c):
     check(has(r.stderr, "offeringRefused", "parked", "sold out everywhere",
               "muster instance explain web-5"), "says why", r.stderr)
     stub.capacity = True
-    stub.pause = 0.5
+    stub.arrives = False
     seen, status = on_terminal(
         c, "instance", "create", "web-6", "--network", "net", "--flavor",
         "small", "--image", "debian-12", "--wait", until=b"launching",
@@ -151,7 +151,7 @@ def waits(stub, c):
     check(status == -signal.SIGINT and
           has(seen, "the work goes on", "muster instance watch web-6"),
           "given up, it says that the work goes on", seen, status)
-    stub.pause = 0.05
+    stub.arrives = True
     r = c.expect(6, "one that takes too long", "instance", "update", "web-4",
                  "--description", "x", "--wait=stopped", "--timeout", "300ms")
     r = c.expect(0, "delete --wait", "instance", "delete", "web-4", "--yes",
