@@ -1,6 +1,8 @@
 /* shrink - a history that breaks a rule, made short. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "tape.h"
 
 /* Leave out of T what BROKEN does not need: chunks, then single acts, then make
