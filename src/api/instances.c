@@ -7,6 +7,7 @@
 #include "api/instance_plan.h"
 #include "api/owner.h"
 #include "api/permit.h"
+#include "api/protect.h"
 #include "api/routes.h"
 #include "identity/quota.h"
 #include "identity/ssh.h"
@@ -136,14 +137,38 @@ static bool is_wanted(const struct instance *i)
 	return false;
 }
 
-/* Nothing that is planned or under way makes something else of it. */
+/* It has run, and nothing that is planned or under way makes something else of
+ * it: one that has not may yet come to be another of those that would do. */
 static bool stays_as_it_is(const struct instance *i,
 			   const struct change_plan *plan)
 {
 	int action = plan->action ? plan->action : i->status.change.action;
 
-	return i->status.flavor_id && action != CHANGE_RESIZE &&
-	       action != CHANGE_REPLACE && is_wanted(i);
+	return i->status.flavor_id && i->status.launched_at &&
+	       action != CHANGE_RESIZE && action != CHANGE_REPLACE &&
+	       is_wanted(i);
+}
+
+/* I as if what it has were one more that would do: it is given back when the
+ * provider has taken it back, not when that is asked for. */
+static const struct instance *with_present(struct arena *a,
+					   const struct instance *i)
+{
+	size_t n = i->spec.alternatives.n;
+	struct alternative *list;
+	struct instance *all;
+
+	if (!i->status.flavor_id)
+		return i;
+	all = arena_alloc(a, sizeof(*all));
+	list = arena_alloc(a, (n + 1) * sizeof(*list));
+	*all = *i;
+	if (n)
+		memcpy(list, i->spec.alternatives.at, n * sizeof(*list));
+	list[n] = (struct alternative){.flavor_id = i->status.flavor_id,
+				       .market = i->status.market};
+	all->spec.alternatives = (struct items){list, n + 1};
+	return all;
 }
 
 /* What it will use.  One that keeps its machine uses what that is. */
@@ -151,7 +176,8 @@ static void new_amounts(struct call *c, struct tx *tx,
 			const struct instance *new,
 			const struct change_plan *plan, struct items *ret)
 {
-	const struct flavor *flavors[OFFERINGS_MOST];
+	const struct flavor *flavors[OFFERINGS_MOST + 1];
+	const struct instance *all;
 	struct alternative what;
 	size_t n = 0;
 
@@ -165,9 +191,10 @@ static void new_amounts(struct call *c, struct tx *tx,
 		amounts_of(c, got, flavors, 1, ret);
 		return;
 	}
-	for (; n < OFFERINGS_MOST && instance_offering(new, n, &what); n++)
+	all = with_present(c->x->arena, new);
+	for (; n < COUNT_OF(flavors) && instance_offering(all, n, &what); n++)
 		flavors[n] = tx_get(tx, &flavor_kind, what.flavor_id);
-	amounts_of(c, new, flavors, n, ret);
+	amounts_of(c, all, flavors, n, ret);
 }
 
 static bool uses_the_same(struct tx *tx, const struct instance *i,
@@ -243,7 +270,8 @@ int instance_update(struct call *c, struct tx *tx, const void *old,
 	struct change_case k = {
 		.old = old, .new = object, .flavor = instance_flavor(tx, old)};
 
-	if (instance_check(c, tx, old, object, &facts, err) < 0)
+	if (protect_begin(tx, old, object, err) < 0 ||
+	    instance_check(c, tx, old, object, &facts, err) < 0)
 		return -1;
 	k.region = facts.region;
 	if (change_decide(&k, c->x->arena, &plan, err) < 0)

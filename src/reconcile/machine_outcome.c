@@ -61,6 +61,21 @@ static void tell_state(struct draft *d, int before)
 		TELL(d, "stopped", "%s is off", s->status.provider_id);
 }
 
+/* What it got is what it is to stay: nothing else is charged for then. */
+static bool is_final(const struct draft *d)
+{
+	const struct change *c = &d->i.status.change;
+	struct alternative what;
+
+	if (c->action && c->step != CHANGE_STARTING)
+		return false;
+	for (size_t n = 0; instance_offering(&d->i, n, &what); n++)
+		if (strcmp(what.flavor_id, d->s.asked.flavor_id) == 0 &&
+		    what.market == d->s.asked.market)
+			return true;
+	return false;
+}
+
 /* The price is of what it got, when that is not what was asked for at first. */
 static void first_run(struct draft *d)
 {
@@ -70,7 +85,7 @@ static void first_run(struct draft *d)
 	d->i.status.launched_at = d->now;
 	if (f && (d->s.attempt.offering != 0 || d->s.number > 1))
 		d->i.status.price = *usage_price(f, d->s.asked.market);
-	if (d->i.spec.alternatives.n)
+	if (is_final(d))
 		draft_narrow(d);
 }
 

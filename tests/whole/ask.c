@@ -33,7 +33,8 @@ static void take_reply(struct exchange *x, const struct reply *r)
 	struct ask *a = ask_of(x);
 
 	if (a->status)
-		judge_broken(a->rig->judge, "answered twice: %s", a->target);
+		judge_broken(a->rig->judge, JUDGE_OTHER, "answered twice: %s",
+			     a->target);
 	a->status = r->status;
 	free(a->reply);
 	a->reply = xmemdup(r->body ? r->body : "", r->len);
@@ -82,6 +83,7 @@ struct ask *ask_new(struct rig *r, const char *method)
 				 .body = a->body,
 				 .id = a->request_id};
 	a->request = r->requests++;
+	a->op = -1;
 	snprintf(a->request_id, sizeof(a->request_id), "sim-%ld", a->request);
 	ask_header(a, "Authorization", r->bearer);
 	return a;
@@ -92,12 +94,32 @@ void ask_header(struct ask *a, const char *name, const char *value)
 	a->headers[a->n_headers++] = (struct header){name, value};
 }
 
+struct verdict_ask ask_verdict(const struct ask *a)
+{
+	return (struct verdict_ask){
+		.request = a->op,
+		.method = a->x.method,
+		.target = a->target,
+		.body = a->body,
+		.key = a->key[0] ? a->key : NULL,
+		.started = a->started,
+		.repeats = a->repeats,
+		.status = a->status,
+		.reply = a->reply,
+		.len = a->len,
+	};
+}
+
 void ask_send(struct ask *a)
 {
+	struct verdict_ask v;
+
 	a->started = store_revision(a->rig->store);
 	a->x.body_len = strlen(a->body);
 	list_add(&a->rig->asks, &a->link);
 	tell(a->rig, "%s %s %s", a->x.method, a->target, a->body);
+	v = ask_verdict(a);
+	a->asked = judge_asked(a->rig->judge, &v);
 	api_handle(a->rig->api, &a->x);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "http/exchange.h"
+#include "judge.h"
 
 struct rig;
 
@@ -19,6 +20,9 @@ struct ask {
 	size_t n_headers;
 	char request_id[24];
 	long request;
+	long op;          /* its number in what it writes; -1: it says none */
+	bool repeats;     /* it was asked before */
+	unsigned asked;   /* the judge's number of it */
 	uint64_t started; /* the newest durable revision when it was asked */
 
 	int status; /* 0: not answered */
@@ -36,6 +40,9 @@ struct ask *ask_new(struct rig *r, const char *method);
 void ask_header(struct ask *a, const char *name, const char *value);
 void ask_send(struct ask *a); /* hand it to the API */
 void ask_free(struct ask *a);
+
+/* As the judge is told of it. */
+struct verdict_ask ask_verdict(const struct ask *a);
 
 /* Pull what a stream has to say into a->reply; false when it has ended. */
 bool ask_pull(struct ask *a);

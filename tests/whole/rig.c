@@ -72,7 +72,7 @@ static void tap(void *ctx, const struct row *row)
 	struct rig *r = ctx;
 
 	tell(r, "row %llu: %.*s", (unsigned long long)row->revision,
-	     row->len < 2000 ? (int)row->len : 2000, row->data);
+	     (int)row->len, row->data);
 	rig_note(r, row->data, row->len);
 	r->revisions++;
 	judge_row(r->judge, row, r->wall);
@@ -80,7 +80,12 @@ static void tap(void *ctx, const struct row *row)
 
 static void run_job(void *ctx, struct job *j)
 {
-	list_add(&((struct rig *)ctx)->jobs, &j->link);
+	struct rig *r = ctx;
+	struct waiting *w = xcalloc(1, sizeof(*w));
+
+	w->job = j;
+	w->since = judge_revision(r->judge);
+	list_add(&r->jobs, &w->link);
 }
 
 static void sleep_not(void *ctx, uint64_t ms)
@@ -168,7 +173,6 @@ static void boot(struct rig *r)
 	r->sums = quota_sums_new();
 	conf.observe_ctx = r->sums;
 	if (store_open(&conf, r->backend, &r->store, &err) < 0) {
-		judge_broken(r->judge, "the store does not open: %s", err.msg);
 		fprintf(stderr, "the store does not open: %s\n", err.msg);
 		abort();
 	}
@@ -194,7 +198,8 @@ static void drop(struct rig *r)
 	api_free(r->api);
 	while ((l = list_pop(&r->asks)))
 		ask_free(CONTAINER_OF(l, struct ask, link));
-	list_init(&r->jobs);
+	while ((l = list_pop(&r->jobs)))
+		free(CONTAINER_OF(l, struct waiting, link));
 	r->n_made = 0;
 	r->until_doom = 0;
 	r->doomed = r->answered = false;
@@ -235,6 +240,8 @@ void rig_begin(struct rig *r, const struct setting *setting, struct disk *disk,
 		abort();
 	}
 	disk_tap(disk, tap, r);
+	if (setting->forgets)
+		judge_forgets(r->judge);
 	boot(r);
 }
 
@@ -267,8 +274,12 @@ void rig_close(struct rig *r)
 
 void rig_call(struct rig *r)
 {
-	struct job *j = CONTAINER_OF(list_pop(&r->jobs), struct job, link);
+	struct waiting *w =
+		CONTAINER_OF(list_pop(&r->jobs), struct waiting, link);
+	struct job *j = w->job;
 
+	r->since = w->since;
+	free(w);
 	r->hold = 0;
 	j->run(j);
 	if (r->doomed)
@@ -426,6 +437,8 @@ void rig_wait(struct rig *r, uint64_t most)
 		ms = most;
 	r->mono += ms;
 	r->wall += (int64_t)ms;
+	if (!memory_pending(r->backend))
+		judge_sums(r->judge, r->sums);
 	if (r->mono >= r->ticked + TICK_MS)
 		tick(r);
 	run_timers(r);

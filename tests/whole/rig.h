@@ -24,6 +24,7 @@ enum { MADE_MOST = 64, STREAMS = 3, CONFUSED_MOST = 16 };
 
 /* What a user asked, to ask it again. */
 struct request {
+	long op;
 	char method[8], target[320], body[1400], key[40];
 };
 
@@ -56,7 +57,8 @@ struct rig {
 	bool refuse; /* the next commit */
 
 	struct sim_cloud *cloud;
-	struct list jobs; /* calls to be made */
+	struct list jobs; /* struct waiting: calls to be made */
+	uint64_t since;   /* when the one that is made was handed over */
 	struct made made[MADE_MOST];
 	unsigned n_made;
 	enum fate fate;
@@ -72,7 +74,7 @@ struct rig {
 	struct request last;
 	struct ask *streams[STREAMS];
 	uint64_t seen[STREAMS]; /* where each can be taken up; 0: nowhere */
-	unsigned begun[STREAMS];
+	bool begun[STREAMS];
 
 	unsigned revisions, crashes, calls, launches;
 	uint64_t digest; /* of all that happened */

@@ -43,6 +43,22 @@ void user_says(struct ask *a, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* What it writes says whose doing it is: what is created, and what is changed
+ * but by a verb. */
+static void sign(struct ask *a)
+{
+	bool creates = strcmp(a->x.method, "POST") == 0;
+	char body[sizeof(a->body) - 40];
+
+	if (a->body[0] != '{' || !strchr(a->target + 4, '/') != creates)
+		return;
+	a->op = a->request;
+	memcpy(body, a->body + 1, sizeof(body));
+	body[sizeof(body) - 1] = 0;
+	snprintf(a->body, sizeof(a->body), "{\"description\":\"op-%ld\",%s",
+		 a->op, body);
+}
+
 static void with_key(struct rig *r, struct ask *a)
 {
 	struct request *last = &r->last;
@@ -53,6 +69,7 @@ static void with_key(struct rig *r, struct ask *a)
 	memcpy(last->target, a->target, sizeof(a->target));
 	memcpy(last->body, a->body, sizeof(a->body));
 	memcpy(last->key, a->key, sizeof(a->key));
+	last->op = a->op;
 }
 
 void user_sends(struct ask *a)
@@ -62,6 +79,7 @@ void user_sends(struct ask *a)
 			   strcmp(a->x.method, "PATCH") == 0
 				   ? "application/merge-patch+json"
 				   : "application/json");
+	sign(a);
 	if (strcmp(a->x.method, "POST") == 0 && roll(a->rig, 4))
 		with_key(a->rig, a);
 	ask_send(a);
@@ -81,6 +99,8 @@ static void repeat(struct rig *r)
 	memcpy(a->target, last->target, sizeof(a->target));
 	memcpy(a->body, last->body, sizeof(a->body));
 	memcpy(a->key, last->key, sizeof(a->key));
+	a->op = last->op;
+	a->repeats = true;
 	ask_header(a, "Idempotency-Key", a->key);
 	if (a->body[0])
 		ask_header(a, "Content-Type", "application/json");
@@ -96,24 +116,14 @@ void users_reap(struct rig *r)
 	r->answered = false;
 	for (l = r->asks.next; l != &r->asks; l = next) {
 		struct ask *a = CONTAINER_OF(l, struct ask, link);
-		struct verdict_ask v = {
-			.request = a->request,
-			.method = a->x.method,
-			.target = a->target,
-			.body = a->body,
-			.key = a->key[0] ? a->key : NULL,
-			.started = a->started,
-			.status = a->status,
-			.reply = a->reply,
-			.len = a->len,
-		};
+		struct verdict_ask v = ask_verdict(a);
 
 		next = l->next;
 		if (!a->status)
 			continue;
 		tell(r, "answered %d: %s %s: %.300s", a->status, a->x.method,
 		     a->target, a->reply);
-		judge_answered(r->judge, &v);
+		judge_answered(r->judge, a->asked, &v);
 		ask_free(a);
 	}
 }

@@ -14,8 +14,9 @@ void users_act(struct rig *r, const struct act *a);
 void users_begin(struct rig *r);
 
 /* Everybody takes back what keeps their machines from being as they are wanted,
- * and deletes those that failed. */
-void users_mend(struct rig *r);
+ * asks again for what was given up, and deletes those that failed; false when
+ * there was nothing to do. */
+bool users_mend(struct rig *r);
 
 /* Everything is deleted, one way or the other. */
 void users_leave(struct rig *r);
@@ -26,6 +27,9 @@ void users_reap(struct rig *r);
 /* A stream is begun, left or taken up again; it has something to say. */
 void stream_turn(struct rig *r, unsigned i, bool anew);
 void stream_pull(struct rig *r, unsigned i);
+
+/* All that were begun are taken up, and heard to their end. */
+void streams_end(struct rig *r);
 
 /* An ask of a target in words, and its body in words, too; it is sent. */
 struct ask *user_asks(struct rig *r, const char *method, const char *target,

@@ -43,6 +43,7 @@ void stream_turn(struct rig *r, unsigned i, bool anew)
 	}
 	judge_stream(r->judge, i, watched[i], r->seen[i]);
 	r->streams[i] = a;
+	r->begun[i] = true;
 }
 
 /* The next line of *AT, without its end; NULL when there is none. */
@@ -95,6 +96,17 @@ void stream_pull(struct rig *r, unsigned i)
 	r->streams[i] = NULL;
 }
 
+void streams_end(struct rig *r)
+{
+	for (unsigned i = 0; i < STREAMS; i++) {
+		/* What is too long ago is begun anew. */
+		for (int n = 0; n < 2 && r->begun[i] && !r->streams[i]; n++)
+			stream_turn(r, i, false);
+		while (r->streams[i] && r->streams[i]->woken)
+			stream_pull(r, i);
+	}
+}
+
 /* The ids of all of a kind, since what is asked changes them. */
 static size_t ids_of(struct rig *r, const struct kind *k, char ids[][40],
 		     size_t most)
@@ -136,31 +148,63 @@ static void change(struct rig *r, const char *noun, const char *id,
 	let_write(r);
 }
 
-void users_mend(struct rig *r)
+/* What was given up, and is still wanted, has to be asked for again. */
+static void ask_again(struct rig *r, const struct instance *i)
+{
+	struct ask *a;
+
+	if (i->status.flavor_id &&
+	    strcmp(i->spec.flavor_id, i->status.flavor_id) != 0 &&
+	    !i->spec.alternatives.n) {
+		a = user_asks(r, "PATCH", "/v1/instances/%s?allow=rebuild",
+			      i->meta.id);
+		user_says(a, "{\"spec\":{\"flavorId\":\"%s\"}}",
+			  i->status.flavor_id);
+	} else {
+		a = user_asks(r, "POST",
+			      "/v1/instances/%s/rebuild?allow=rebuild",
+			      i->meta.id);
+	}
+	user_sends(a);
+	let_write(r);
+}
+
+/* True when there was something to do about it. */
+static bool mend(struct rig *r, const char *id)
+{
+	const struct instance *i = get(r, &instance_kind, id);
+
+	if (!i || i->meta.deleted_at)
+		return false;
+	if (i->spec.paused || i->spec.delete_protection || i->spec.expires_at)
+		change(r, "instances", id,
+		       "{\"spec\":{\"paused\":false,\"deleteProtection\":"
+		       "false,\"expiresAt\":null}}");
+	else if (i->status.state == INSTANCE_FAILED ||
+		 i->status.state == INSTANCE_TERMINATED)
+		change(r, "instances", id, NULL);
+	else if (i->status.provisioning == PROVISIONING_PROVISIONED)
+		return false;
+	else if (i->status.launched_at && !i->status.reason.code &&
+		 !i->status.change.action)
+		ask_again(r, i);
+	else
+		change(r, "instances", id, "{\"tags\":{\"go\":\"on\"}}");
+	return true;
+}
+
+bool users_mend(struct rig *r)
 {
 	static char ids[256][40];
+	bool mended = false;
 	size_t n;
 
 	let_write(r);
 	change(r, "regions", r->start->region, "{\"spec\":{\"paused\":false}}");
 	n = ids_of(r, &instance_kind, ids, COUNT_OF(ids));
-	for (size_t k = 0; k < n; k++) {
-		const struct instance *i = get(r, &instance_kind, ids[k]);
-
-		if (!i || i->meta.deleted_at)
-			continue;
-		if (i->spec.paused || i->spec.delete_protection ||
-		    i->spec.expires_at)
-			change(r, "instances", ids[k],
-			       "{\"spec\":{\"paused\":false,\"deleteProtection"
-			       "\":false,\"expiresAt\":null}}");
-		else if (i->status.state == INSTANCE_FAILED ||
-			 i->status.state == INSTANCE_TERMINATED)
-			change(r, "instances", ids[k], NULL);
-		else if (i->status.provisioning != PROVISIONING_PROVISIONED)
-			change(r, "instances", ids[k],
-			       "{\"description\":\"go on\"}");
-	}
+	for (size_t k = 0; k < n; k++)
+		mended |= mend(r, ids[k]);
+	return mended;
 }
 
 void users_leave(struct rig *r)

@@ -218,7 +218,7 @@ static void rest(struct rig *r)
 	}
 	if (!judge_verdict(r->judge))
 		judge_broken(
-			r->judge,
+			r->judge, JUDGE_STUCK,
 			"it never comes to rest: %zu works, %u calls "
 			"under way, %zu deletions, %lld orphans%s",
 			rig_works(r), r->n_made, cascade_pending(r->cascade),
@@ -258,35 +258,29 @@ static size_t count(struct rig *r, const struct kind *k)
 	return n;
 }
 
-static void check(struct rig *r)
+static void look(struct rig *r)
 {
-	size_t n = count(r, &instance_kind);
-
+	streams_end(r);
 	judge_rest(r->judge, r->cloud, r->wall);
-	if (sim_cloud_machines(r->cloud) != n || count(r, &server_kind) != n)
-		judge_broken(
-			r->judge, "%zu instances, %zu servers, %zu machines", n,
-			count(r, &server_kind), sim_cloud_machines(r->cloud));
 }
 
 static void finish(struct rig *r)
 {
 	make_well(r);
-	users_mend(r);
-	rest(r);
-	if (judge_verdict(r->judge))
-		return;
-	users_mend(r);
-	rest(r);
-	if (judge_verdict(r->judge))
-		return;
-	check(r);
+	for (int n = 0; n < 5; n++) {
+		if (!users_mend(r) && n)
+			break;
+		rest(r);
+		if (judge_verdict(r->judge))
+			return;
+	}
+	look(r);
 	users_leave(r);
 	rest(r);
 	if (!judge_verdict(r->judge))
-		check(r);
+		look(r);
 	if (count(r, &instance_kind))
-		judge_broken(r->judge, "%zu instances are left",
+		judge_broken(r->judge, JUDGE_STUCK, "%zu instances are left",
 			     count(r, &instance_kind));
 }
 
@@ -306,6 +300,7 @@ void whole_play(const struct tape *t, bool loud, struct played *ret)
 		finish(r);
 	why = judge_verdict(r->judge);
 	*ret = (struct played){.held = !why,
+			       .class = judge_class(r->judge),
 			       .revisions = r->revisions,
 			       .calls = r->calls,
 			       .crashes = r->crashes,

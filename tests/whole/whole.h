@@ -22,6 +22,7 @@
 
 struct played {
 	bool held;     /* no rule was broken */
+	int class;     /* enum judge_class */
 	char why[512]; /* the first that was, and how */
 	unsigned revisions, calls, crashes, launches; /* how much happened */
 	uint64_t digest; /* of what happened: the same tape, the same */

@@ -65,7 +65,7 @@ static int make(struct rig *r, enum sim_call call, const void *ask,
 		     ? ((const struct sim_act *)ask)->id
 		     : "",
 	     result < 0 ? err->msg : "ok");
-	judge_called(r->judge, r->cloud, r->wall);
+	judge_called(r->judge, r->cloud, r->since, r->wall);
 	return result;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "base/list.h"
+
 struct job;
 
 /* What becomes of the next call to the cloud. */
@@ -12,6 +14,13 @@ enum fate {
 	FATE_LOST,   /* it is done, and its answer lost */
 	FATE_TWICE,  /* it is done twice */
 	FATE_LATE,   /* it is done, and answered much later than others */
+};
+
+/* A call that is to be made, and the newest revision when that was said. */
+struct waiting {
+	struct list link;
+	struct job *job;
+	uint64_t since;
 };
 
 /* A call that was made, and is to be answered at that time. */
