@@ -21,13 +21,15 @@ help:
 	@echo '              MERGE=1 minimises the corpora instead'
 	@echo 'make soak     the simulation with many seeds (SEEDS=n)'
 	@echo 'make zoo      wrong drivers, and which check of the contract catches each'
+	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
+	@echo '              PART=kill picks one, RUNS=n says how often'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
 
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
-.PHONY: all help setup build run test check bench fuzz soak zoo install clean
+.PHONY: all help setup build run test check bench fuzz soak zoo chaos install clean
 
 setup:
 	@tools/setup build
@@ -74,6 +76,11 @@ zoo: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet test_zoo >/dev/null
 	@said=$$($(BUILD)/test_zoo .); failed=$$?; \
 		echo "$$said" | sed -n 's/^# //p'; exit $$failed
+
+chaos: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(J) --quiet muster libshim.so >/dev/null
+	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
+		$(BUILD)/libshim.so long $(PART)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster
