@@ -33,8 +33,10 @@ static bool is_askable(const struct machine_view *v)
 		!s->status.reason.retry_at);
 }
 
-static bool drop_lost(struct machine_step *ret)
+static bool drop_if_lost(const struct machine_view *v, struct machine_step *ret)
 {
+	if (!is_lost(v))
+		return false;
 	return drop(ret, "it is not known what the machine does");
 }
 
@@ -57,7 +59,7 @@ static bool plan_reboot(const struct machine_view *v, struct machine_step *ret)
 	}
 	if (state == INSTANCE_STOPPED || state == INSTANCE_FAILED)
 		return drop(ret, "the machine does not run");
-	return is_lost(v) && drop_lost(ret);
+	return drop_if_lost(v, ret);
 }
 
 static bool plan_resize(const struct machine_view *v, struct machine_step *ret)
@@ -81,7 +83,7 @@ static bool plan_resize(const struct machine_view *v, struct machine_step *ret)
 		return call(ret, MACHINE_STOP);
 	if (state == INSTANCE_FAILED)
 		return drop(ret, "the machine failed");
-	return is_lost(v) && drop_lost(ret);
+	return drop_if_lost(v, ret);
 }
 
 /* Something else is put in its place, once everything for that is there. */
@@ -109,12 +111,13 @@ static bool plan_starting(const struct machine_view *v,
 	case INSTANCE_RUNNING:
 		return call(ret, MACHINE_CHANGE_DONE);
 	case INSTANCE_STOPPED:
-		return v->i->spec.power == POWER_OFF &&
-		       call(ret, MACHINE_CHANGE_DONE);
+		if (v->i->spec.power != POWER_OFF)
+			return false;
+		return call(ret, MACHINE_CHANGE_DONE);
 	case INSTANCE_FAILED:
 		return drop(ret, "the machine failed");
 	default:
-		return is_lost(v) && drop_lost(ret);
+		return drop_if_lost(v, ret);
 	}
 }
 

@@ -115,10 +115,12 @@ static void plan_after_change(const struct machine_view *v,
 	switch (v->i->status.change.action) {
 	case CHANGE_REBUILD:
 	case CHANGE_REPLACE:
-		if (has_run(v))
+		if (!has_run(v))
+			plan_try(v, ret);
+		else if (v->flavors[0])
 			plan_do(ret, MACHINE_NEXT);
 		else
-			plan_try(v, ret);
+			plan_await(v, ret, "waits for its flavor");
 		return;
 	case CHANGE_RESIZE:
 		if (!has_run(v)) {

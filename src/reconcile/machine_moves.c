@@ -67,11 +67,6 @@ static void next_server(struct draft *d)
 	int64_t number = d->has_server ? d->s.number + 1 : 1;
 	struct server next;
 
-	if (!d->v.flavors[0]) {
-		draft_park(d, draft_reason(d, ERR_NOT_FOUND,
-					   "its flavor is not there"));
-		return;
-	}
 	server_begin(&d->i, d->v.flavors[0], number, d->arena, &next);
 	next.meta.generation = 1;
 	next.meta.created_at = next.meta.updated_at = d->now;

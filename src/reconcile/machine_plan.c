@@ -287,8 +287,8 @@ static void plan_alive(const struct machine_view *v, struct machine_step *ret)
 {
 	if (!v->s) {
 		/* One that is named and not there is for an operator. */
-		plan_do(ret,
-			v->i->status.server_id ? MACHINE_REST : MACHINE_NEXT);
+		if (!v->i->status.server_id && v->flavors[0])
+			plan_do(ret, MACHINE_NEXT);
 		return;
 	}
 	if (v->region_paused || !v->facts) {

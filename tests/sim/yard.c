@@ -423,7 +423,7 @@ bool yard_told(const struct yard *y, const char *id, const char *reason)
 	return store_get(y->store, 0, &event_kind, event, &r);
 }
 
-static struct sim_cloud *cloud(struct yard *y)
+struct provider *yard_provider(struct yard *y)
 {
 	const struct place *p =
 		site_place(regions_site(y->engine->regions, YARD_REGION));
@@ -433,7 +433,14 @@ static struct sim_cloud *cloud(struct yard *y)
 		struct provider *write;
 	} provider = {p ? p->provider : NULL};
 
-	return p ? sim_truth(provider.write) : NULL;
+	return provider.write;
+}
+
+static struct sim_cloud *cloud(struct yard *y)
+{
+	struct provider *p = yard_provider(y);
+
+	return p ? sim_truth(p) : NULL;
 }
 
 size_t yard_machines(struct yard *y)

@@ -17,6 +17,7 @@
 #include "store/read.h"
 
 struct job;
+struct provider;
 struct region;
 
 #define YARD_ORGANIZATION "11111111-1111-4111-8111-111111111111"
@@ -107,6 +108,9 @@ size_t yard_count(const struct yard *y, const struct kind *k);
 
 /* The region's provider is open. */
 bool yard_open_now(struct yard *y);
+
+/* It, to be meddled with: another driver's table, for one; or NULL. */
+struct provider *yard_provider(struct yard *y);
 
 /* What happens to a machine without anybody asking; see sim_cloud.h.  False
  * when it cannot. */

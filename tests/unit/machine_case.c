@@ -65,6 +65,10 @@ static void set_server(struct setup *x, const struct given *g)
 	s->asked.image_id = "image";
 	s->asked.market = MARKET_ON_DEMAND;
 	s->asked.root_disk_gib = 10;
+	s->asked.tags_digest = g->was_tagged ? "digest" : NULL;
+	if (g->other_group)
+		s->asked.security_group_ids =
+			(struct items){&x->other_group, 1};
 	s->attempt.number = 1;
 	s->attempt.offering = g->offering;
 	s->attempt.spent = g->spent;
@@ -91,7 +95,8 @@ static void set_server(struct setup *x, const struct given *g)
 		.retry_at = from_now(g->retry),
 		.failures = g->failures,
 	};
-	x->i.status.reason = s->status.reason;
+	if (!g->unshown)
+		x->i.status.reason = s->status.reason;
 }
 
 static void set_view(struct setup *x, const struct given *g)
@@ -123,7 +128,8 @@ static void set_view(struct setup *x, const struct given *g)
 	v->missing = g->missing;
 	v->volumes_ready = g->volumes_ready;
 	for (size_t n = 0; n < 3 && !g->no_flavor; n++) {
-		x->shortage[n].until = NOW + 60000 * (int64_t)(n + 1);
+		x->shortage[n].until =
+			NOW + 60000 * (int64_t)(g->backwards ? 3 - n : n + 1);
 		if (g->short_of >> n & 1)
 			x->flavor[n].shortages =
 				(struct items){&x->shortage[n], 1};
@@ -134,6 +140,7 @@ static void set_view(struct setup *x, const struct given *g)
 void case_set(struct setup *x, const struct given *g)
 {
 	x->group = "g";
+	x->other_group = "o";
 	x->source = "10.0.0.0/8";
 	x->tag = (struct field_tag){"k", "v"};
 	set_instance(x, g);

@@ -22,6 +22,7 @@ struct given {
 	int alternatives;
 	/* What differs between what is wanted and what was asked. */
 	bool flavor, image, groups, source, public_ip, disk, tags;
+	bool other_group, was_tagged;   /* what it was asked for had */
 	int volumes, attached, claimed; /* bits */
 	unsigned volumes_ready;
 	/* The server. */
@@ -33,12 +34,14 @@ struct given {
 	int failures, retry, waits;
 	enum err_code code;
 	const char *message;
-	int age; /* since it was last written; 0: an hour */
+	bool unshown; /* the instance does not say it */
+	int age;      /* since it was last written; 0: an hour */
 	/* The region. */
 	bool closed, region_paused, region_touched, no_tokens, live;
-	int cannot;   /* one capability, plus one */
-	int called;   /* seconds ago */
-	int short_of; /* offerings, as bits */
+	int cannot;     /* one capability, plus one */
+	int called;     /* seconds ago */
+	int short_of;   /* offerings, as bits */
+	bool backwards; /* the last may be to be had first */
 	bool no_flavor;
 	const char *missing;
 };
@@ -67,7 +70,7 @@ struct setup {
 	struct alternative alternatives[2];
 	struct instance_volume volumes[3];
 	struct server_volume attached[3];
-	const char *group, *source;
+	const char *group, *other_group, *source;
 	struct field_tag tag;
 	struct machine_view v;
 };

@@ -1,0 +1,227 @@
+/* test_live - what only the provider can tell of a machine, while somebody
+ * waits for it. */
+#include "reconcile/live.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "model/region.h"
+#include "provider/driver.h"
+#include "provider/sim.h"
+#include "test.h"
+#include "yard.h"
+
+#define MINUTE 60000
+
+/* One who asks, and what they were told. */
+struct asker {
+	struct live_call call; /* first */
+	unsigned answers;
+	enum err_code code;
+	char text[256];
+};
+
+static void told(struct live_call *c, const struct err *err, const char *text,
+		 size_t len)
+{
+	struct asker *a = (struct asker *)c;
+
+	a->answers++;
+	a->code = err ? err->code : ERR_NONE;
+	snprintf(a->text, sizeof(a->text), "%.*s", (int)len, text);
+}
+
+static struct asker asker(void)
+{
+	return (struct asker){.call = {told}};
+}
+
+static const char *begin(struct yard *y, const char *options)
+{
+	struct instance i;
+	const char *id;
+
+	yard_open(y, options);
+	i = yard_spec(y, "web-1");
+	id = yard_create(y, &i);
+	yard_run(y, MINUTE);
+	CHECK(yard_instance(y, id)->status.state == INSTANCE_RUNNING);
+	return id;
+}
+
+static enum err_code console(struct yard *y, const char *id, struct asker *a)
+{
+	*a = asker();
+	live_console(y->engine, id, CONSOLE_SERIAL, &a->call);
+	yard_run(y, 1000);
+	CHECK(a->answers == 1);
+	return a->code;
+}
+
+static void what_a_machine_has_printed_is_shown(void)
+{
+	struct asker all = asker(), little = asker();
+	struct yard y;
+	const char *id = begin(&y, NULL);
+
+	live_console_output(y.engine, id, 4096, &all.call);
+	live_console_output(y.engine, id, 0, &little.call);
+	CHECK(!all.answers && !little.answers);
+	yard_run(&y, 1000);
+	CHECK(all.answers == 1 && all.code == ERR_NONE);
+	CHECK(strlen(all.text) > 1);
+	CHECK(little.answers == 1 && little.code == ERR_NONE);
+	CHECK(strlen(little.text) <= 1);
+	yard_close(&y);
+}
+
+static void a_console_has_an_address(void)
+{
+	struct asker a;
+	struct yard y;
+	const char *id = begin(&y, NULL);
+
+	CHECK(console(&y, id, &a) == ERR_NONE);
+	CHECK(strstr(a.text, "://"));
+	yard_close(&y);
+}
+
+static int pause_region(struct tx *tx, void *ctx, struct err *err)
+{
+	struct region r =
+		*(const struct region *)tx_get(tx, &region_kind, YARD_REGION);
+
+	(void)ctx;
+	r.spec.paused = true;
+	return tx_put(tx, &region_kind, &r, err);
+}
+
+static void nobody_is_asked_where_nobody_can_be(void)
+{
+	struct asker a;
+	struct instance i;
+	struct yard y;
+	const char *id = begin(&y, NULL), *young;
+	uint64_t calls;
+
+	CHECK(console(&y, YARD_VOLUME, &a) == ERR_NOT_FOUND);
+	i = yard_spec(&y, "web-2");
+	i.spec.paused = true;
+	young = yard_create(&y, &i);
+	CHECK(console(&y, young, &a) == ERR_CONFLICT);
+	yard_transact(&y, pause_region, NULL);
+	calls = y.calls;
+	CHECK(console(&y, id, &a) == ERR_UNAVAILABLE);
+	CHECK(y.calls == calls);
+	yard_close(&y);
+}
+
+static void nor_while_the_region_is_being_opened(void)
+{
+	struct asker a = asker();
+	struct yard y;
+	const char *id = begin(&y, NULL);
+
+	yard_crash(&y);
+	live_console(y.engine, id, CONSOLE_VNC, &a.call);
+	CHECK(a.answers == 1 && a.code == ERR_UNAVAILABLE);
+	yard_close(&y);
+}
+
+static void what_the_provider_refuses_is_passed_on(void)
+{
+	struct asker a;
+	struct yard y;
+	const char *id = begin(&y, "{\"faults\":[{\"call\":\"console\",\"action"
+				   "\":\"fail\",\"code\":\"forbidden\"}]}");
+
+	CHECK(console(&y, id, &a) == ERR_FORBIDDEN);
+	yard_options(&y, "{\"lacks\":[\"console\"]}");
+	yard_run(&y, 1000);
+	CHECK(console(&y, id, &a) == ERR_UNSUPPORTED);
+	yard_close(&y);
+}
+
+static int stream; /* that the provider gives instead of an address */
+
+static int stream_only(struct provider *p, const char *id,
+		       enum console_kind kind, struct arena *a,
+		       struct console *ret, struct err *err)
+{
+	(void)p;
+	(void)id;
+	(void)kind;
+	(void)a;
+	(void)err;
+	stream = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	*ret = (struct console){.fd = stream};
+	return 0;
+}
+
+static void a_stream_is_no_address_and_is_not_kept_open(void)
+{
+	struct machine_ops machines = *sim_driver.machines;
+	struct driver driver = sim_driver;
+	struct asker a;
+	struct yard y;
+	const char *id = begin(&y, NULL);
+
+	machines.console = stream_only;
+	driver.machines = &machines;
+	yard_provider(&y)->driver = &driver;
+	CHECK(console(&y, id, &a) == ERR_UNSUPPORTED);
+	CHECK(stream >= 0 && fcntl(stream, F_GETFD) == -1);
+	yard_close(&y);
+}
+
+/* So many wait at most; when they have been answered, others may. */
+static void too_many_are_refused(void)
+{
+	enum { MOST = 256 };
+	struct asker many[MOST], more;
+	struct yard y;
+	const char *id = begin(&y, NULL);
+
+	for (int n = 0; n < MOST; n++) {
+		many[n] = asker();
+		live_console(y.engine, id, CONSOLE_SERIAL, &many[n].call);
+		CHECK(!many[n].answers);
+	}
+	more = asker();
+	live_console(y.engine, id, CONSOLE_SERIAL, &more.call);
+	CHECK(more.answers == 1 && more.code == ERR_UNAVAILABLE);
+	yard_run(&y, MINUTE);
+	for (int n = 0; n < MOST; n++)
+		CHECK(many[n].answers == 1 && many[n].code == ERR_NONE);
+	CHECK(console(&y, id, &more) == ERR_NONE);
+	yard_close(&y);
+}
+
+/* The sanitizers see that nothing is left of them. */
+static void whoever_still_waits_when_the_engine_goes_hears_nothing(void)
+{
+	struct asker asked = asker(), waiting = asker();
+	struct yard y;
+	const char *id = begin(&y, NULL);
+
+	live_console(y.engine, id, CONSOLE_SERIAL, &asked.call);
+	live_console_output(y.engine, id, 100, &waiting.call);
+	yard_call(&y, false);
+	yard_crash(&y);
+	yard_run(&y, MINUTE);
+	CHECK(!asked.answers && !waiting.answers);
+	yard_close(&y);
+}
+
+int main(void)
+{
+	RUN(what_a_machine_has_printed_is_shown);
+	RUN(a_console_has_an_address);
+	RUN(nobody_is_asked_where_nobody_can_be);
+	RUN(nor_while_the_region_is_being_opened);
+	RUN(what_the_provider_refuses_is_passed_on);
+	RUN(a_stream_is_no_address_and_is_not_kept_open);
+	RUN(too_many_are_refused);
+	RUN(whoever_still_waits_when_the_engine_goes_hears_nothing);
+	return test_done();
+}
