@@ -20,6 +20,9 @@ help:
 	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
 	@echo '              MERGE=1 minimises the corpora instead'
 	@echo 'make soak     the simulation with many seeds (SEEDS=n)'
+	@echo 'make coverage lines and branches that the tests reach in the rooms that'
+	@echo '              matter most; MISSING=src/identity/oidc.c lists what is'
+	@echo '              missing there instead, after a run'
 	@echo 'make zoo      wrong drivers, and which check of the contract catches each'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
@@ -27,7 +30,8 @@ help:
 
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
-.PHONY: all help setup build run test check bench fuzz soak zoo install clean
+.PHONY: all help setup build run test check bench fuzz soak coverage zoo \
+	install clean
 
 setup:
 	@tools/setup build
@@ -70,6 +74,11 @@ soak: build
 	SEEDS=$(or $(SEEDS),5000) meson test -C $(BUILD) --suite sim \
 		--suite soak --timeout-multiplier 0 --num-processes $(J)
 
+coverage:
+	@tools/setup coverage
+	@BUILD=$(BUILD) J=$(J) tools/coverage \
+		$(if $(MISSING),--missing $(MISSING))
+
 zoo: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet test_zoo >/dev/null
 	@said=$$($(BUILD)/test_zoo .); failed=$$?; \
@@ -92,4 +101,4 @@ install: build
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz \
-		$(BUILD)-bench
+		$(BUILD)-bench $(BUILD)-coverage

@@ -17,6 +17,7 @@
 #include "store/tx.h"
 
 const char *const instance_words[] = {"allow", NULL};
+const char *const instance_read_words[] = {"maxStalenessMs", NULL};
 
 static bool same(const char *a, const char *b)
 {

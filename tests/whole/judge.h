@@ -69,6 +69,9 @@ void judge_meddled(struct judge *j, struct sim_cloud *cloud);
 /* This is a secret that users give: it is in no row, answer or event. */
 void judge_secret(struct judge *j, const char *text);
 
+/* Little of the past is kept: keys of requests are forgotten, streams end. */
+void judge_forgets(struct judge *j);
+
 /* A request.  What it writes carries "op-REQUEST" in its description, where it
  * can say one; a repeated one has the number of the first. */
 struct verdict_ask {
