@@ -150,35 +150,12 @@ static bool stays_as_it_is(const struct instance *i,
 	       is_wanted(i);
 }
 
-/* I as if what it has were one more that would do: it is given back when the
- * provider has taken it back, not when that is asked for. */
-static const struct instance *with_present(struct arena *a,
-					   const struct instance *i)
-{
-	size_t n = i->spec.alternatives.n;
-	struct alternative *list;
-	struct instance *all;
-
-	if (!i->status.flavor_id)
-		return i;
-	all = arena_alloc(a, sizeof(*all));
-	list = arena_alloc(a, (n + 1) * sizeof(*list));
-	*all = *i;
-	if (n)
-		memcpy(list, i->spec.alternatives.at, n * sizeof(*list));
-	list[n] = (struct alternative){.flavor_id = i->status.flavor_id,
-				       .market = i->status.market};
-	all->spec.alternatives = (struct items){list, n + 1};
-	return all;
-}
-
 /* What it will use.  One that keeps its machine uses what that is. */
 static void new_amounts(struct call *c, struct tx *tx,
 			const struct instance *new,
 			const struct change_plan *plan, struct items *ret)
 {
-	const struct flavor *flavors[OFFERINGS_MOST + 1];
-	const struct instance *all;
+	const struct flavor *flavors[OFFERINGS_MOST];
 	struct alternative what;
 	size_t n = 0;
 
@@ -192,10 +169,36 @@ static void new_amounts(struct call *c, struct tx *tx,
 		amounts_of(c, got, flavors, 1, ret);
 		return;
 	}
-	all = with_present(c->x->arena, new);
-	for (; n < COUNT_OF(flavors) && instance_offering(all, n, &what); n++)
+	for (; n < OFFERINGS_MOST && instance_offering(new, n, &what); n++)
 		flavors[n] = tx_get(tx, &flavor_kind, what.flavor_id);
-	amounts_of(c, all, flavors, n, ret);
+	amounts_of(c, new, flavors, n, ret);
+}
+
+/* The machine that there is keeps what it has until it is another, or is known
+ * to be gone: AMOUNTS, and as much as that. */
+static struct items charged_for(struct call *c, struct tx *tx,
+				const struct instance *new,
+				const struct items *amounts)
+{
+	const struct server *s =
+		tx_get(tx, &server_kind, new->status.server_id);
+	const struct flavor *f =
+		s && s->status.phase != SERVER_GONE
+			? tx_get(tx, &flavor_kind, s->asked.flavor_id)
+			: NULL;
+	struct quota_amount *list =
+		arena_alloc(c->x->arena, USAGE_MOST * sizeof(*list));
+	struct instance *got = arena_alloc(c->x->arena, sizeof(*got));
+	struct items has;
+
+	if (!f)
+		return *amounts;
+	*got = *new;
+	got->spec.alternatives.n = 0;
+	got->spec.market = s->asked.market;
+	got->spec.public_ip = s->asked.public_ip;
+	amounts_of(c, got, &f, 1, &has);
+	return (struct items){list, usage_most(amounts, &has, list)};
 }
 
 static bool uses_the_same(struct tx *tx, const struct instance *i,
@@ -241,6 +244,7 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 		.old = old,
 		.new = new,
 		.change = plan};
+	struct items charged;
 
 	if (!same(old->spec.flavor_id, new->spec.flavor_id) ||
 	    old->spec.market != new->spec.market) {
@@ -256,8 +260,9 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 	new_amounts(c, tx, new, plan, &p.amounts);
 	if (instance_confirm(c, tx, &p, err) < 0)
 		return -1;
-	if (!uses_the_same(tx, new, &p.amounts) &&
-	    charge(c, tx, &instance_kind, new, &p.amounts, err) < 0)
+	charged = charged_for(c, tx, new, &p.amounts);
+	if (!uses_the_same(tx, new, &charged) &&
+	    charge(c, tx, &instance_kind, new, &charged, err) < 0)
 		return -1;
 	write_change(c, tx, new, plan);
 	return 0;

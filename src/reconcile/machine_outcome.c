@@ -61,21 +61,6 @@ static void tell_state(struct draft *d, int before)
 		TELL(d, "stopped", "%s is off", s->status.provider_id);
 }
 
-/* What it got is what it is to stay: nothing else is charged for then. */
-static bool is_final(const struct draft *d)
-{
-	const struct change *c = &d->i.status.change;
-	struct alternative what;
-
-	if (c->action && c->step != CHANGE_STARTING)
-		return false;
-	for (size_t n = 0; instance_offering(&d->i, n, &what); n++)
-		if (strcmp(what.flavor_id, d->s.asked.flavor_id) == 0 &&
-		    what.market == d->s.asked.market)
-			return true;
-	return false;
-}
-
 /* The price is of what it got, when that is not what was asked for at first. */
 static void first_run(struct draft *d)
 {
@@ -85,8 +70,7 @@ static void first_run(struct draft *d)
 	d->i.status.launched_at = d->now;
 	if (f && (d->s.attempt.offering != 0 || d->s.number > 1))
 		d->i.status.price = *usage_price(f, d->s.asked.market);
-	if (is_final(d))
-		draft_narrow(d);
+	draft_narrow(d);
 }
 
 static void set_state(struct draft *d, int state)
@@ -266,6 +250,7 @@ static void accessed(struct draft *d, const struct machine_call *c)
 	d->s.asked.security_group_ids = c->group_ids;
 	d->s.asked.sources = c->sources;
 	d->s.asked.public_ip = c->spec.public_ip;
+	draft_narrow(d);
 	if (c->n_found)
 		seen(d, &c->found[0]);
 }

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "ask.h"
 #include "base/clock.h"
 #include "base/list.h"
@@ -57,8 +54,8 @@ struct rig {
 	bool refuse; /* the next commit */
 
 	struct sim_cloud *cloud;
-	struct list jobs; /* struct waiting: calls to be made */
-	uint64_t since;   /* when the one that is made was handed over */
+	struct list jobs; /* of struct waiting */
+	uint64_t since;   /* of the one that is made */
 	struct made made[MADE_MOST];
 	unsigned n_made;
 	enum fate fate;
@@ -85,7 +82,7 @@ void rig_open(struct rig *r, const struct setting *setting, uint64_t seed,
 	      bool loud);
 void rig_close(struct rig *r);
 
-/* The same on a disk that may be empty, with a cloud of these options. */
+/* The same on a disk that may be empty. */
 void rig_begin(struct rig *r, const struct setting *setting, struct disk *disk,
 	       struct keyring *keys, const struct sim_options *options);
 
