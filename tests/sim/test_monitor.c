@@ -5,6 +5,7 @@
 #include "model/event.h"
 #include "model/image.h"
 #include "model/region.h"
+#include "reconcile/monitor_sweep.h"
 #include "test.h"
 #include "yard.h"
 
@@ -123,6 +124,28 @@ static void one_that_was_stopped_is_started_again(void)
 static void off(struct instance *i)
 {
 	i->spec.power = POWER_OFF;
+}
+
+/* Between the look and what is written of it, somebody else has written. */
+static void what_was_seen_is_not_written_over_what_is_newer(void)
+{
+	struct yard y;
+	struct sighting g = {.machine = {.state = INSTANCE_STOPPED}};
+	struct sighting_write w = {.random = &y.random.base, .first = &g};
+
+	begin(&y, NULL, 1);
+	g.machine.id = machine_of(&y, 0);
+	g.server = at(&y, 0)->status.server_id;
+	g.began = y.now;
+	g.revision = yard_server(&y, id_of(0))->meta.revision - 1;
+	yard_transact(&y, monitor_write_sightings, &w);
+	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(!told(&y, 0, "drifted"));
+	g.revision++;
+	yard_transact(&y, monitor_write_sightings, &w);
+	CHECK(at(&y, 0)->status.state == INSTANCE_STOPPED);
+	CHECK(told(&y, 0, "drifted"));
+	yard_close(&y);
 }
 
 static void one_that_was_started_is_stopped_again(void)
@@ -482,6 +505,7 @@ int main(void)
 {
 	RUN(nothing_is_written_of_what_is_as_it_was);
 	RUN(one_that_was_stopped_is_started_again);
+	RUN(what_was_seen_is_not_written_over_what_is_newer);
 	RUN(one_that_was_started_is_stopped_again);
 	RUN(other_addresses_are_seen);
 	RUN(one_that_failed_is_shown_and_left_alone);
