@@ -27,6 +27,8 @@ help:
 	@echo 'make zoo      wrong drivers, and which check of the contract catches each'
 	@echo 'make mutations  safeguards removed one by one, and which test notices;'
 	@echo '              ONLY="words" picks some'
+	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
+	@echo '              PART=kill picks one, RUNS=n says how often'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
@@ -34,7 +36,7 @@ help:
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
 .PHONY: all help setup build run test check bench fuzz soak soak-more coverage \
-	zoo mutations install clean
+	zoo mutations chaos install clean
 
 setup:
 	@tools/setup build
@@ -93,6 +95,11 @@ zoo: setup $(BUILD)/build.ninja
 
 mutations: setup
 	@J=$(J) SEEDS=$(SEEDS) tools/mutations $(ONLY)
+
+chaos: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(J) --quiet muster libshim.so >/dev/null
+	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
+		$(BUILD)/libshim.so long $(PART)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

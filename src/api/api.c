@@ -86,17 +86,21 @@ void api_drain(struct api *api)
 			  "the server is stopping");
 }
 
+static bool is_among(const char *const *words, const char *word)
+{
+	for (; words && *words; words++)
+		if (strcmp(*words, word) == 0)
+			return true;
+	return false;
+}
+
 static bool takes_word(const struct call *c, const char *word)
 {
 	char path[FILTER_PATH];
 
-	for (const char *const *w = c->route->query; *w; w++)
-		if (strcmp(*w, word) == 0)
-			return true;
-	if (c->route->need == NEED_UPDATE && c->noun->words)
-		for (const char *const *w = c->noun->words; *w; w++)
-			if (strcmp(*w, word) == 0)
-				return true;
+	if (is_among(c->route->query, word) ||
+	    (c->noun && is_among(route_words(c->route, c->noun), word)))
+		return true;
 	return c->route->flags & ROUTE_FILTERS && c->noun &&
 	       filter_field(c->noun->kind, word, path);
 }

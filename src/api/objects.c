@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/instances.h"
 #include "api/key.h"
 #include "api/permit.h"
 #include "api/routes.h"
@@ -23,7 +24,8 @@ void handle_get(struct call *c)
 		call_fail(c, &err);
 		return;
 	}
-	if (call_arg(c, "timeoutMs") && !call_arg(c, "wait")) {
+	if (call_arg(c, "timeoutMs") && !call_arg(c, "wait") &&
+	    !call_arg(c, "maxStalenessMs")) {
 		err_set(&err, ERR_INVALID,
 			"timeoutMs goes with wait, and there is none");
 		call_fail(c, &err);
@@ -33,6 +35,10 @@ void handle_get(struct call *c)
 		r.object = NULL;
 	if (permit(c, VERB_READ, r.object, &err) < 0) {
 		call_fail(c, &err);
+		return;
+	}
+	if (call_arg(c, "maxStalenessMs")) {
+		handle_fresh(c, &r);
 		return;
 	}
 	if (call_arg(c, "wait")) {
