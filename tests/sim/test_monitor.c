@@ -44,11 +44,6 @@ static void one_that_was_stopped_is_started_again(void)
 	yard_close(&y);
 }
 
-static void off(struct instance *i)
-{
-	i->spec.power = POWER_OFF;
-}
-
 /* Between the look and what is written of it, somebody else has written. */
 static void what_was_seen_is_not_written_over_what_is_newer(void)
 {
@@ -56,19 +51,24 @@ static void what_was_seen_is_not_written_over_what_is_newer(void)
 	struct sighting g = {.machine = {.state = INSTANCE_STOPPED}};
 	struct sighting_write w = {.random = &y.random.base, .first = &g};
 
-	begin(&y, NULL, 1);
-	g.machine.id = machine_of(&y, 0);
-	g.server = at(&y, 0)->status.server_id;
+	herd_open(&y, NULL, 1);
+	g.machine.id = herd_machine(&y, 0);
+	g.server = herd_at(&y, 0)->status.server_id;
 	g.began = y.now;
-	g.revision = yard_server(&y, id_of(0))->meta.revision - 1;
+	g.revision = yard_server(&y, herd_id(0))->meta.revision - 1;
 	yard_transact(&y, monitor_write_sightings, &w);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
-	CHECK(!told(&y, 0, "drifted"));
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(!herd_told(&y, 0, "drifted"));
 	g.revision++;
 	yard_transact(&y, monitor_write_sightings, &w);
-	CHECK(at(&y, 0)->status.state == INSTANCE_STOPPED);
-	CHECK(told(&y, 0, "drifted"));
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_STOPPED);
+	CHECK(herd_told(&y, 0, "drifted"));
 	yard_close(&y);
+}
+
+static void off(struct instance *i)
+{
+	i->spec.power = POWER_OFF;
 }
 
 static void one_that_was_started_is_stopped_again(void)
