@@ -316,6 +316,9 @@ void machine_plan(const struct machine_view *v, struct machine_step *ret)
 	const struct instance *i = v->i;
 	int64_t expires = i->spec.delete_protection ? 0 : i->spec.expires_at;
 
+	/* A clock that was put back counts: nobody's time is over early. */
+	expires += expires ? v->behind : 0;
+
 	*ret = (struct machine_step){0};
 	if (i->meta.deleted_at) {
 		plan_removal(v, ret);

@@ -150,7 +150,8 @@ static void keep_machine(struct arena *a, const struct machine *m,
 static bool may_judge(struct work *w, const struct server *s,
 		      const struct provider_facts *f, int64_t began)
 {
-	return monitor_judges(get(w, &instance_kind, s->instance_id), s, f,
+	return began >= work_started(w) + (int64_t)f->consistency_ms &&
+	       monitor_judges(get(w, &instance_kind, s->instance_id), s, f,
 			      began) &&
 	       !work_other_busy(w, &machine_controller, s->instance_id);
 }
@@ -165,7 +166,8 @@ static void compare(struct work *w, const struct place *p,
 	struct machine_view v = {.i = get(w, &instance_kind, s->instance_id),
 				 .s = s,
 				 .facts = &p->facts,
-				 .now = work_now(w)};
+				 .now = work_now(w),
+				 .started = work_started(w)};
 	struct sighting *g;
 	bool again;
 
@@ -396,12 +398,15 @@ static void end(struct work *w, struct memo *m, const struct place *p,
 		.n_strays = sweep->n_strays,
 		.quarantine_ms = r->spec.orphan_quarantine_seconds * 1000,
 	};
+	int64_t took = 0;
 	bool told;
 
 	m->whole_at = sweep->began;
+	/* By a clock that jumped meanwhile nobody can tell how long it took. */
+	if (sweep->began >= work_started(w))
+		took = work_now(w) - sweep->began;
 	m->pace = monitor_pace(m->pace, sweep->moving || tripped,
-			       p->facts.poll_ms, most_wait(r),
-			       work_now(w) - sweep->began);
+			       p->facts.poll_ms, most_wait(r), took);
 	m->next_at = work_now(w) + m->pace;
 	free_values(&m->lost);
 	free_values(&m->first);

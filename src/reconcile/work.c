@@ -108,7 +108,7 @@ void work_step(struct work *w)
 {
 	tidy(w);
 	w->state = WORK_STEPPING;
-	w->now = clock_wall(w->engine->conf.clock);
+	w->now = engine_now(w->engine);
 	w->engine->steps++;
 	w->controller->step(w);
 	if (w->state != WORK_STEPPING)
@@ -168,6 +168,13 @@ struct random *work_random(struct work *w)
 int64_t work_now(const struct work *w)
 {
 	return w->now;
+}
+
+int64_t work_behind(const struct work *w)
+{
+	int64_t wall = clock_wall(w->engine->conf.clock);
+
+	return wall < w->now ? w->now - wall : 0;
 }
 
 int64_t work_started(const struct work *w)
@@ -256,7 +263,7 @@ static void call_done(struct asking *a)
 	bool poked = w->poked;
 
 	w->state = WORK_STEPPING;
-	w->now = clock_wall(w->engine->conf.clock);
+	w->now = engine_now(w->engine);
 	a->call->done(w, a->call);
 	if (w->state == WORK_STEPPING) {
 		rest(w);

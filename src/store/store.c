@@ -474,11 +474,15 @@ uint64_t store_revision(const struct store *s)
 	return s->durable;
 }
 
+/* Where the clock was put back, time goes on from what is written, a little
+ * slower until the clock has caught up. */
 int64_t store_time(const struct store *s)
 {
 	int64_t now = clock_wall(s->conf.clock);
+	int64_t since = (int64_t)(clock_mono(s->conf.clock) - s->last_mono);
+	int64_t least = s->last_at + since - since / 16;
 
-	return now < s->last_at ? s->last_at : now;
+	return now < least ? least : now;
 }
 
 void store_stats(const struct store *s, struct store_stats *ret)

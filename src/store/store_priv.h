@@ -17,8 +17,9 @@ struct store {
 	struct history history;
 	struct map memos;
 	uint64_t durable, newest;
-	uint64_t horizon; /* where the log began when it was loaded */
-	int64_t last_at;
+	uint64_t horizon;     /* where the log began when it was loaded */
+	int64_t last_at;      /* the newest time that is written, */
+	uint64_t last_mono;   /* and when that was */
 	int64_t id_at;        /* of the newest id made */
 	unsigned id_sequence; /* and how many before it in its millisecond */
 

@@ -271,6 +271,7 @@ void tx_run(struct store *s, struct txn *t)
 		return;
 	}
 	s->last_at = now;
+	s->last_mono = clock_mono(s->conf.clock);
 	s->newest++;
 	history_add(s, tx.change);
 	t->change = tx.change;
