@@ -152,6 +152,7 @@ static bool may_judge(struct work *w, const struct server *s,
 {
 	return monitor_judges(get(w, &instance_kind, s->instance_id), s, f,
 			      began) &&
+	       began >= work_started(w) + (int64_t)f->consistency_ms &&
 	       !work_other_busy(w, &machine_controller, s->instance_id);
 }
 

@@ -108,7 +108,7 @@ void work_step(struct work *w)
 {
 	tidy(w);
 	w->state = WORK_STEPPING;
-	w->now = clock_wall(w->engine->conf.clock);
+	w->now = store_time(w->engine->conf.store);
 	w->engine->steps++;
 	w->controller->step(w);
 	if (w->state != WORK_STEPPING)
@@ -174,7 +174,9 @@ int64_t work_now(const struct work *w)
 
 int64_t work_started(const struct work *w)
 {
-	return w->engine->started;
+	int64_t leapt = store_leapt(w->engine->conf.store);
+
+	return leapt > w->engine->started ? leapt : w->engine->started;
 }
 
 struct arena *work_arena(struct work *w)
@@ -260,7 +262,7 @@ static void call_done(struct asking *a)
 	bool poked = w->poked;
 
 	w->state = WORK_STEPPING;
-	w->now = clock_wall(w->engine->conf.clock);
+	w->now = store_time(w->engine->conf.store);
 	if (a->call->done)
 		a->call->done(w, a->call);
 	if (w->state == WORK_STEPPING) {

@@ -195,6 +195,44 @@ const char *store_installation(const struct store *s)
 	return s->backend->installation;
 }
 
+/* The two clocks are not read in one moment. */
+#define LEAP_LEAST 50
+
+void store_reach(struct store *s, int64_t at)
+{
+	struct stamp stamp = {at, clock_mono(s->conf.clock)};
+
+	if (at > s->time.last.at)
+		s->time.wall = s->time.last = stamp;
+}
+
+static int64_t passed(const struct stamp *from, uint64_t mono)
+{
+	return mono > from->mono ? (int64_t)(mono - from->mono) : 0;
+}
+
+int64_t store_time(struct store *s)
+{
+	uint64_t mono = clock_mono(s->conf.clock);
+	int64_t wall = clock_wall(s->conf.clock);
+	struct stamp *last = &s->time.last;
+	int64_t slow = s->time.wall.at + passed(&s->time.wall, mono) / 2;
+
+	if (wall < slow) {
+		*last = (struct stamp){slow, mono};
+		return slow;
+	}
+	if (wall > last->at + passed(last, mono) + LEAP_LEAST)
+		s->time.leapt = wall;
+	s->time.wall = *last = (struct stamp){wall, mono};
+	return wall;
+}
+
+int64_t store_leapt(const struct store *s)
+{
+	return s->time.leapt;
+}
+
 static void answer(struct store *s, struct txn *t, const struct err *err)
 {
 	s->pending--;

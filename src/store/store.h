@@ -104,6 +104,16 @@ struct store_stats {
 
 void store_stats(const struct store *s, struct store_stats *ret);
 uint64_t store_revision(const struct store *s);
+
+/* What time it is for whatever is kept: the wall clock's, but it never goes
+ * back.  When the wall clock did, it goes at half its speed until that has
+ * caught up, so that what waits for a time does not wait for hours. */
+int64_t store_time(struct store *s);
+
+/* The time to which it last leapt forward: of two times with this between
+ * them, nobody knows how long the one is after the other. */
+int64_t store_leapt(const struct store *s);
+
 const char *store_installation(const struct store *s); /* its id */
 const struct kind *store_kind(const struct store *s, const char *name);
 

@@ -13,12 +13,14 @@
 
 static int64_t rig_wall(const struct clock *c)
 {
-	return ((const struct rig_clock *)c)->now;
+	const struct rig_clock *r = (const struct rig_clock *)c;
+
+	return r->now + r->ahead;
 }
 
 static uint64_t rig_mono(const struct clock *c)
 {
-	return (uint64_t)rig_wall(c);
+	return (uint64_t)((const struct rig_clock *)c)->now;
 }
 
 static int open_memory(struct rig *r, struct backend **out, struct err *err)
