@@ -73,8 +73,7 @@ static void first_run(struct draft *d)
 	d->i.status.launched_at = d->now;
 	if (f && (d->s.attempt.offering != 0 || d->s.number > 1))
 		d->i.status.price = *usage_price(f, d->s.asked.market);
-	if (d->i.spec.alternatives.n)
-		draft_narrow(d);
+	draft_narrow(d);
 }
 
 static void set_state(struct draft *d, int state)
@@ -180,14 +179,17 @@ static void stopped(struct draft *d, bool hard)
 {
 	struct change *change = &d->i.status.change;
 
+	if (change->action == CHANGE_RESIZE && change->step == CHANGE_WAITING)
+		change->step = CHANGE_STOPPING;
+	/* It may have been seen to be off meanwhile, or gone. */
+	if (!instance_may_become(d->s.status.state, INSTANCE_STOPPING))
+		return;
 	d->s.status.deadline = 0;
 	set_state(d, INSTANCE_STOPPING);
 	if (hard)
 		d->s.status.reason = draft_reason(
 			d, ERR_TIMEOUT,
 			"it did not stop in time: its power was taken");
-	if (change->action == CHANGE_RESIZE && change->step == CHANGE_WAITING)
-		change->step = CHANGE_STOPPING;
 	TELL(d, "stopping", "%s %s", d->s.status.provider_id,
 	     hard ? "loses its power" : "is asked to stop");
 }
@@ -251,6 +253,7 @@ static void accessed(struct draft *d, const struct machine_call *c)
 	d->s.asked.security_group_ids = c->group_ids;
 	d->s.asked.sources = c->sources;
 	d->s.asked.public_ip = c->spec.public_ip;
+	draft_narrow(d);
 	if (c->n_found)
 		seen(d, &c->found[0]);
 }
