@@ -35,6 +35,18 @@ static uint64_t mono(const struct clock *c)
 	return (uint64_t)((const struct yard *)c)->now;
 }
 
+static int64_t own_wall(const struct clock *c)
+{
+	const struct yard_clock *own = (const struct yard_clock *)c;
+
+	return own->yard->now + own->ahead;
+}
+
+static uint64_t own_mono(const struct clock *c)
+{
+	return (uint64_t)((const struct yard_clock *)c)->yard->now;
+}
+
 static void run_job(void *ctx, struct job *j)
 {
 	struct yard *y = ctx;
@@ -59,7 +71,7 @@ static void must(int r, const struct err *err)
 
 static void start(struct yard *y)
 {
-	struct store_conf conf = {.clock = &y->clock,
+	struct store_conf conf = {.clock = &y->own.base,
 				  .random = &y->random.base,
 				  .log_revisions = 1000000,
 				  .log_age_ms = 3600000,
@@ -226,6 +238,7 @@ void yard_open(struct yard *y, const char *options)
 
 	memset(y, 0, sizeof(*y));
 	y->clock = (struct clock){wall, mono};
+	y->own = (struct yard_clock){{own_wall, own_mono}, y, 0};
 	y->now = 1800000000000;
 	random_seed(&y->random, 7);
 	files_new(y->folder);

@@ -26,8 +26,15 @@ struct region;
 #define YARD_NETWORK      "44444444-4444-4444-8444-444444444444"
 #define YARD_VOLUME       "55555555-5555-4555-8555-555555555555"
 
+struct yard_clock {
+	struct clock base; /* first */
+	const struct yard *yard;
+	int64_t ahead; /* of the clouds' */
+};
+
 struct yard {
-	struct clock clock; /* first */
+	struct clock clock;    /* first */
+	struct yard_clock own; /* what the store goes by */
 	int64_t now;
 	struct random_seeded random;
 	struct disk *disk;
