@@ -121,6 +121,16 @@ int sqlite_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret,
 	return 0;
 }
 
+/* A page that could not be read says nothing about what is on it. */
+static bool is_unread(const char *said)
+{
+	static const char word[] = "error code=";
+	const char *at = strstr(said, word);
+	int code = at ? atoi(at + sizeof(word) - 1) & 0xff : 0;
+
+	return code == SQLITE_IOERR || code == SQLITE_NOMEM;
+}
+
 int sqlite_check_sound(sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *st;
@@ -135,6 +145,11 @@ int sqlite_check_sound(sqlite3 *db, struct err *err)
 		said = (const char *)sqlite3_column_text(st, 0);
 	if (!said)
 		r = sqlite_err(db, err, "database");
+	else if (is_unread(said))
+		r = err_set(err, ERR_UNAVAILABLE,
+			    "database: the disk failed (%.120s); nothing was "
+			    "written",
+			    said);
 	else if (strcmp(said, "ok") != 0)
 		r = damaged(db, err, "database", said);
 	sqlite3_finalize(st);
