@@ -358,9 +358,67 @@ static void want_of_memory_in_a_change_leaves_all_or_nothing(void)
 	files_remove(kept);
 }
 
+static const char version_2[] =
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+	"CREATE TABLE log(revision INTEGER PRIMARY KEY, at INTEGER NOT NULL,"
+	" sum INTEGER NOT NULL, data BLOB NOT NULL);"
+	"CREATE TABLE audit(seq INTEGER PRIMARY KEY, at INTEGER NOT NULL,"
+	" revision INTEGER NOT NULL, entry TEXT NOT NULL);"
+	"INSERT INTO audit VALUES(1, 1, 1, '{\"who\":\"ann\"}'),"
+	" (2, 2, 2, '{\"who\":\"bob\"}'), (5, 3, 3, '{}');"
+	"PRAGMA user_version=2; PRAGMA application_id=1299412082;";
+
+static void make_old(const char *dir)
+{
+	char path[64];
+	sqlite3 *db;
+
+	CHECK(sqlite3_open(files_path(path, dir, SQLITE_FILE), &db) == 0);
+	CHECK(sqlite3_exec(db, version_2, NULL, NULL, NULL) == SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* An upgrade that is cut short is done by the next to open the file. */
+static void an_upgrade_is_done_as_a_whole_or_not(void)
+{
+	static const int masks[] = {FAULT_MEMORY, FAULT_READ, FAULT_WRITE};
+
+	for (size_t i = 0; i < COUNT_OF(masks); i++) {
+		int n = 1, hits = 1;
+
+		for (; hits && test_ok; n += 1 + n / 32) {
+			struct audit_report report = {0};
+			struct err err = {0};
+			struct rig r;
+
+			rig_init(&r, sqlite_backend());
+			files_new(r.dir);
+			r.loop = loop_new();
+			make_old(r.dir);
+			fault_set(masks[i], n, n, SQLITE_IOERR_READ);
+			if (rig_open(&r, &err) == 0)
+				rig_close(&r);
+			else
+				CHECK(!strstr(err.msg, "damaged"));
+			hits = fault_hits();
+			fault_clear();
+			CHECK(rig_open(&r, &err) == 0);
+			rig_close(&r);
+			CHECK(sqlite_audit_verify(r.dir, NULL, &report, &err) ==
+			      0);
+			CHECK(report.count == 3);
+			rig_release(&r);
+			if (!test_ok)
+				printf("# mask %d, call %d: %s\n", masks[i], n,
+				       err.msg);
+		}
+	}
+}
+
 int main(void)
 {
 	fault_install();
+	RUN(an_upgrade_is_done_as_a_whole_or_not);
 	RUN(want_of_memory_is_not_taken_for_damage);
 	RUN(nor_is_having_none_at_all);
 	RUN(nor_is_what_cannot_be_read);
