@@ -17,7 +17,6 @@ struct disk;
 
 struct disk *disk_new(void);
 void disk_free(struct disk *d);
-uint64_t disk_newest(const struct disk *d);
 size_t disk_rows(const struct disk *d); /* how many there are, trimmed or not */
 
 /* Lose the row of REVISION, as no disk should: load() must notice. */
