@@ -24,6 +24,8 @@ help:
 	@echo '              matter most; MISSING=src/identity/oidc.c lists what is'
 	@echo '              missing there instead, after a run'
 	@echo 'make zoo      wrong drivers, and which check of the contract catches each'
+	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
+	@echo '              PART=kill picks one, RUNS=n says how often'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
@@ -31,7 +33,7 @@ help:
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
 .PHONY: all help setup build run test check bench fuzz soak coverage zoo \
-	install clean
+	chaos install clean
 
 setup:
 	@tools/setup build
@@ -83,6 +85,11 @@ zoo: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet test_zoo >/dev/null
 	@said=$$($(BUILD)/test_zoo .); failed=$$?; \
 		echo "$$said" | sed -n 's/^# //p'; exit $$failed
+
+chaos: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(J) --quiet muster libshim.so >/dev/null
+	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
+		$(BUILD)/libshim.so long $(PART)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

@@ -171,6 +171,33 @@ static void new_amounts(struct call *c, struct tx *tx,
 	amounts_of(c, new, flavors, n, ret);
 }
 
+/* The machine that there is keeps what it has until it is another, or is known
+ * to be gone: AMOUNTS, and as much as that. */
+static struct items charged_for(struct call *c, struct tx *tx,
+				const struct instance *new,
+				const struct items *amounts)
+{
+	const struct server *s =
+		tx_get(tx, &server_kind, new->status.server_id);
+	const struct flavor *f =
+		s && s->status.phase != SERVER_GONE
+			? tx_get(tx, &flavor_kind, s->asked.flavor_id)
+			: NULL;
+	struct quota_amount *list =
+		arena_alloc(c->x->arena, USAGE_MOST * sizeof(*list));
+	struct instance *got = arena_alloc(c->x->arena, sizeof(*got));
+	struct items has;
+
+	if (!f)
+		return *amounts;
+	*got = *new;
+	got->spec.alternatives.n = 0;
+	got->spec.market = s->asked.market;
+	got->spec.public_ip = s->asked.public_ip;
+	amounts_of(c, got, &f, 1, &has);
+	return (struct items){list, usage_most(amounts, &has, list)};
+}
+
 static bool uses_the_same(struct tx *tx, const struct instance *i,
 			  const struct items *amounts)
 {
@@ -214,6 +241,7 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 		.old = old,
 		.new = new,
 		.change = plan};
+	struct items charged;
 
 	if (!same(old->spec.flavor_id, new->spec.flavor_id) ||
 	    old->spec.market != new->spec.market) {
@@ -229,8 +257,9 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 	new_amounts(c, tx, new, plan, &p.amounts);
 	if (instance_confirm(c, tx, &p, err) < 0)
 		return -1;
-	if (!uses_the_same(tx, new, &p.amounts) &&
-	    charge(c, tx, &instance_kind, new, &p.amounts, err) < 0)
+	charged = charged_for(c, tx, new, &p.amounts);
+	if (!uses_the_same(tx, new, &charged) &&
+	    charge(c, tx, &instance_kind, new, &charged, err) < 0)
 		return -1;
 	write_change(c, tx, new, plan);
 	return 0;

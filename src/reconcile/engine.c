@@ -148,7 +148,7 @@ struct engine *engine_new(const struct engine_conf *conf)
 	e->armed = QUEUE_NEVER;
 	list_init(&e->live);
 	list_init(&e->looks);
-	e->started = clock_wall(conf->clock);
+	e->started = store_time(conf->store);
 	e->regions = regions_new(&regions);
 	for (size_t i = 0; controllers[i]; i++) {
 		assert(i < CONTROLLERS_MOST);

@@ -70,8 +70,7 @@ static void first_run(struct draft *d)
 	d->i.status.launched_at = d->now;
 	if (f && (d->s.attempt.offering != 0 || d->s.number > 1))
 		d->i.status.price = *usage_price(f, d->s.asked.market);
-	if (d->i.spec.alternatives.n)
-		draft_narrow(d);
+	draft_narrow(d);
 }
 
 static void set_state(struct draft *d, int state)
@@ -248,6 +247,7 @@ static void accessed(struct draft *d, const struct machine_call *c)
 	d->s.asked.security_group_ids = c->group_ids;
 	d->s.asked.sources = c->sources;
 	d->s.asked.public_ip = c->spec.public_ip;
+	draft_narrow(d);
 	if (c->n_found)
 		seen(d, &c->found[0]);
 }

@@ -66,6 +66,21 @@ static void one_of_several_counts_as_the_most_of_each(void)
 	CHECK(amount(out, n, "vcpus") == 2);
 }
 
+static void the_most_of_two_is_that_of_each_kind(void)
+{
+	struct quota_amount a[] = {{"instances", 1, 0}, {"vcpus", 2, 0}};
+	struct quota_amount b[] = {
+		{"instances", 1, 0}, {"vcpus", 1, 0}, {"publicIps", 1, 0}};
+	const struct items first = {a, 2}, second = {b, 3};
+	struct quota_amount out[USAGE_MOST];
+	size_t n = usage_most(&first, &second, out);
+
+	CHECK(n == 3);
+	CHECK(amount(out, n, "instances") == 1);
+	CHECK(amount(out, n, "vcpus") == 2);
+	CHECK(amount(out, n, "publicIps") == 1);
+}
+
 static void a_price_that_is_not_known_costs_nothing(void)
 {
 	struct flavor f = {.vcpus = 1};
@@ -81,6 +96,7 @@ int main(void)
 {
 	RUN(one_of_one_flavor_counts_as_that);
 	RUN(one_of_several_counts_as_the_most_of_each);
+	RUN(the_most_of_two_is_that_of_each_kind);
 	RUN(a_price_that_is_not_known_costs_nothing);
 	return test_done();
 }
