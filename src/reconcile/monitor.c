@@ -34,6 +34,7 @@ struct memo {
 	struct map first; /* sights of strays: struct first_sight; owned */
 	struct stale_walk walk;
 	int64_t things_at; /* what is no machine is not listed before */
+	bool listable;     /* it was open, and has tags */
 };
 
 /* A call for one page, or about one machine. */
@@ -542,6 +543,9 @@ static void rest(struct work *w, struct memo *m, const struct region *r,
 	static const struct region_write stale = {.what = REGION_STALE};
 	int64_t last = r->status.monitor.observed_at, at;
 
+	/* Where nobody ever looks, nothing gets stale. */
+	if (!last && !m->listable)
+		return;
 	if (last < work_started(w))
 		last = work_started(w);
 	if (last < m->whole_at)
@@ -570,6 +574,7 @@ static void step(struct work *w)
 	p = r->spec.paused ? NULL : work_place(w, work_id(w));
 	if (p && !p->facts.tags)
 		return;
+	m->listable |= p != NULL;
 	if (!p)
 		drop(m);
 	if (!m->pace) {
