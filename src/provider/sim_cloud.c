@@ -37,6 +37,8 @@ const struct sim_method sim_methods[SIM_CALLS] = {
 	[SIM_REMOVE] = {"remove", ACT, NOTHING, sim_do_remove},
 	[SIM_ATTACH] = {"attach", ACT, WORDS, sim_do_attach},
 	[SIM_DETACH] = {"detach", ACT, NOTHING, sim_do_detach},
+	[SIM_THINGS] = {"things", ACT, sim_things_fields,
+			sizeof(struct sim_things), sim_do_things},
 };
 
 int sim_refuse(struct err *err, enum err_code code, const char *native,
@@ -287,6 +289,8 @@ int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 	if (!p)
 		return -1;
 	if (strcmp(what, "vanish") == 0) {
+		/* Its volumes and addresses are free, as if it had gone. */
+		sim_place_move(c, p, SIM_DELETED, NULL, 0);
 		sim_place_free(c, p);
 		return sim_journal_gone(c, id, err);
 	}
