@@ -289,7 +289,7 @@ int sqlite_backup(const char *dir, const char *file, struct err *err)
 	char from[4096], temporary[4096];
 	int n = snprintf(temporary, sizeof(temporary), "%s.tmp", file);
 
-	if (n < 0 || (size_t)n >= sizeof(temporary))
+	if ((size_t)n >= sizeof(temporary))
 		return err_set(err, ERR_INVALID, "the path is too long: %s",
 			       file);
 	if (sqlite_path(dir, SQLITE_FILE, from, err) < 0)

@@ -218,7 +218,7 @@ int sqlite_path(const char *dir, const char *name, char out[4096],
 {
 	int n = snprintf(out, 4096, "%s/%s", dir, name);
 
-	if (n < 0 || n >= 4096)
+	if (n >= 4096)
 		return err_set(err, ERR_INVALID, "the path is too long: %s",
 			       dir);
 	return 0;
@@ -260,6 +260,8 @@ int sqlite_lock(const char *dir, int *ret_fd, struct err *err)
 	char path[4096], text[24];
 	int fd, n;
 
+	if (sqlite_path(dir, "lock", path, err) < 0)
+		return -1;
 	if (mkdir(dir, 0700) == 0) {
 		if (sqlite_sync_folder(dir, err) < 0)
 			return -1;
@@ -268,8 +270,6 @@ int sqlite_lock(const char *dir, int *ret_fd, struct err *err)
 			       "cannot make the folder %s: %s", dir,
 			       strerror(errno));
 	}
-	if (sqlite_path(dir, "lock", path, err) < 0)
-		return -1;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set(err, ERR_UNAVAILABLE, "cannot open %s: %s", path,

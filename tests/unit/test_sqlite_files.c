@@ -16,7 +16,10 @@
 #include "store/audit.h"
 #include "store/backend.h"
 #include "store/sqlite.h"
+#include "store/store_priv.h"
 #include "test.h"
+
+#define ID "00000001-0000-4000-8000-000000000001"
 
 static const struct rig_ops *sqlite_backend(void)
 {
@@ -76,6 +79,7 @@ static void paths_that_are_too_long_are_refused(void)
 	CHECK(sqlite_secret_use(dir, &use, &err) < 0);
 	CHECK(err.code == ERR_INVALID);
 	CHECK(sqlite_lock(dir, &lock, &err) < 0);
+	CHECK(err.code == ERR_INVALID);
 	/* The folder's own name fits, and that of what is in it does not. */
 	dir[4085] = '\0';
 	CHECK(sqlite_restore("/tmp/no", dir, &err) < 0);
@@ -98,6 +102,7 @@ static void where_there_is_no_folder_that_is_said(void)
 	CHECK(sqlite_sync_folder("/no/such/file", &err) < 0);
 	CHECK(strstr(err.msg, "cannot sync the folder /no/such/"));
 	CHECK(sqlite_sync_folder("file", &err) == 0);
+	CHECK(sqlite_sync_folder("/", &err) == 0);
 	files_new(dir);
 	snprintf(path, sizeof(path), "%s//", dir);
 	CHECK(sqlite_sync_folder(path, &err) == 0);
@@ -323,12 +328,100 @@ static void a_trail_that_is_not_what_it_was_is_not_shown(void)
 	CHECK(strstr(said, "cannot open"));
 	CHECK(rename(aside, file) == 0);
 	CHECK(look(&r, said, sizeof(said)) == ERR_NONE);
+	sql(r.dir, "UPDATE audit SET hash=x'00'");
+	CHECK(look(&r, said, sizeof(said)) == ERR_INTERNAL);
+	CHECK(strstr(said, "an entry has no hash"));
+	/* Nor is it dropped, old as it may be. */
+	r.store->conf.audit_age_ms = 1000;
+	r.clock.now += 3600000;
+	store_expire(r.store);
+	r.ops->settle(&r);
+	CHECK(look(&r, said, sizeof(said)) == ERR_INTERNAL);
 	rig_close(&r);
 	sql(r.dir, "UPDATE meta SET value='nonsense' WHERE key='audit.head'");
 	CHECK(rig_open(&r, &err) < 0);
 	CHECK(strstr(err.msg, "a mark cannot be read"));
 	r.store = NULL;
 	rig_release(&r);
+}
+
+/* A mark of another's: the trail does not end as it should. */
+static void a_mark_that_is_not_the_trail_s_is_found(void)
+{
+	static const char *const marks[] = {
+		"'1 ' || hex(zeroblob(32))", /* another hash */
+		"NULL",                      /* none: there is one too many */
+		"hex(zeroblob(100))",        /* no mark is so long */
+	};
+	struct audit_report report;
+	char text[160];
+
+	for (size_t n = 0; n < COUNT_OF(marks); n++) {
+		struct err err = {0};
+		struct rig r;
+
+		begin(&r);
+		note(&r);
+		rig_close(&r);
+		CHECK(sqlite_audit_verify(r.dir, NULL, &report, &err) == 0);
+		snprintf(text, sizeof(text),
+			 "UPDATE meta SET value=%s WHERE key='audit.head'",
+			 marks[n]);
+		sql(r.dir, text);
+		CHECK(sqlite_audit_verify(r.dir, NULL, &report, &err) < 0);
+		CHECK(strstr(err.msg, "is not what was written last"));
+		rig_release(&r);
+	}
+}
+
+/* A row is looked through for secrets without being believed. */
+static void rows_that_cannot_be_read_are_said_to_be(void)
+{
+	static const struct {
+		const char *data;
+		bool fine;
+	} cases[] = {
+		{"x''", true},
+		{"CAST('+ghost@1 " ID " {}' || char(10) AS BLOB)", true},
+		{"CAST('-shelf@1 " ID "' || char(10) AS BLOB)", true},
+		{"CAST('+region@1 " ID " {bad' || char(10) AS BLOB)", false},
+		{"CAST('nonsense' || char(10) AS BLOB)", false},
+	};
+	struct secret_use use;
+	char text[200];
+
+	for (size_t n = 0; n < COUNT_OF(cases); n++) {
+		struct err err = {0};
+		struct rig r;
+
+		begin(&r);
+		rig_close(&r);
+		snprintf(text, sizeof(text),
+			 "INSERT INTO log VALUES(999, 1, 0, %s)",
+			 cases[n].data);
+		sql(r.dir, text);
+		CHECK((sqlite_secret_use(r.dir, &use, &err) == 0) ==
+		      cases[n].fine);
+		CHECK(cases[n].fine || err.msg[0]);
+		/* The server refuses all of them: none has the right sum. */
+		CHECK(rig_open(&r, &err) < 0);
+		CHECK(strstr(err.msg, "checksum"));
+		r.store = NULL;
+		rig_release(&r);
+	}
+}
+
+static void an_empty_file_has_no_secrets(void)
+{
+	struct secret_use use;
+	struct err err = {0};
+	char dir[32], path[64];
+
+	files_new(dir);
+	files_write(files_path(path, dir, SQLITE_FILE), "", 0);
+	CHECK(sqlite_secret_use(dir, &use, &err) == 0);
+	CHECK(use.n == 0 && use.plain == 0);
+	files_remove(dir);
 }
 
 int main(void)
@@ -341,5 +434,8 @@ int main(void)
 	RUN(a_backup_that_does_not_fit_is_not_kept);
 	RUN(a_database_that_another_has_locked_refuses);
 	RUN(a_trail_that_is_not_what_it_was_is_not_shown);
+	RUN(a_mark_that_is_not_the_trail_s_is_found);
+	RUN(rows_that_cannot_be_read_are_said_to_be);
+	RUN(an_empty_file_has_no_secrets);
 	return test_done();
 }
