@@ -111,26 +111,6 @@ static void a_deletion_finds_what_a_crash_left(void)
 	}
 }
 
-/* What was written before a crash is older than what began after it, whatever
- * the clock says. */
-static void a_clock_that_is_put_back_loses_no_machine(void)
-{
-	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
-		struct yard y;
-		const char *id = begin(&y, clouds[c]);
-
-		reach_call(&y);
-		yard_call(&y, false);
-		y.now -= 5 * MINUTE;
-		yard_crash(&y);
-		yard_delete(&y, id);
-		yard_run(&y, 10 * MINUTE);
-		end(&y, id);
-		if (!test_ok)
-			test_check(false, clouds[c], __FILE__, __LINE__);
-	}
-}
-
 static void a_crash_around_a_termination_ends_all_the_same(void)
 {
 	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
@@ -588,7 +568,6 @@ int main(void)
 {
 	RUN(a_crash_around_a_launch_loses_no_machine_and_makes_no_second);
 	RUN(a_deletion_finds_what_a_crash_left);
-	RUN(a_clock_that_is_put_back_loses_no_machine);
 	RUN(a_crash_around_a_termination_ends_all_the_same);
 	RUN(a_crash_in_a_replacement_leaves_one_machine);
 	RUN(an_answer_that_is_lost_is_asked_for_again);
