@@ -7,6 +7,7 @@
 #include "api/instance_plan.h"
 #include "api/owner.h"
 #include "api/permit.h"
+#include "api/protect.h"
 #include "api/routes.h"
 #include "identity/quota.h"
 #include "identity/ssh.h"
@@ -137,14 +138,16 @@ static bool is_wanted(const struct instance *i)
 	return false;
 }
 
-/* Nothing that is planned or under way makes something else of it. */
+/* It has run, and nothing that is planned or under way makes something else of
+ * it: one that has not may yet come to be another of those that would do. */
 static bool stays_as_it_is(const struct instance *i,
 			   const struct change_plan *plan)
 {
 	int action = plan->action ? plan->action : i->status.change.action;
 
-	return i->status.flavor_id && action != CHANGE_RESIZE &&
-	       action != CHANGE_REPLACE && is_wanted(i);
+	return i->status.flavor_id && i->status.launched_at &&
+	       action != CHANGE_RESIZE && action != CHANGE_REPLACE &&
+	       is_wanted(i);
 }
 
 /* What it will use.  One that keeps its machine uses what that is. */
@@ -273,7 +276,8 @@ int instance_update(struct call *c, struct tx *tx, const void *old,
 	struct change_case k = {
 		.old = old, .new = object, .flavor = instance_flavor(tx, old)};
 
-	if (instance_check(c, tx, old, object, &facts, err) < 0)
+	if (protect_begin(tx, old, object, err) < 0 ||
+	    instance_check(c, tx, old, object, &facts, err) < 0)
 		return -1;
 	k.region = facts.region;
 	if (change_decide(&k, c->x->arena, &plan, err) < 0)

@@ -179,14 +179,17 @@ static void stopped(struct draft *d, bool hard)
 {
 	struct change *change = &d->i.status.change;
 
+	if (change->action == CHANGE_RESIZE && change->step == CHANGE_WAITING)
+		change->step = CHANGE_STOPPING;
+	/* It may have been seen to be off meanwhile, or gone. */
+	if (!instance_may_become(d->s.status.state, INSTANCE_STOPPING))
+		return;
 	d->s.status.deadline = 0;
 	set_state(d, INSTANCE_STOPPING);
 	if (hard)
 		d->s.status.reason = draft_reason(
 			d, ERR_TIMEOUT,
 			"it did not stop in time: its power was taken");
-	if (change->action == CHANGE_RESIZE && change->step == CHANGE_WAITING)
-		change->step = CHANGE_STOPPING;
 	TELL(d, "stopping", "%s %s", d->s.status.provider_id,
 	     hard ? "loses its power" : "is asked to stop");
 }

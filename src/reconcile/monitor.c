@@ -507,6 +507,12 @@ static void rest(struct work *w, struct memo *m, const struct region *r,
 	static const struct region_write stale = {.what = REGION_STALE};
 	int64_t last = r->status.monitor.observed_at, at;
 
+	/* Where nobody ever looks, nothing gets stale. */
+	if (!last && !m->whole_at) {
+		if (open)
+			work_wait(w, m->next_at);
+		return;
+	}
 	if (last < work_started(w))
 		last = work_started(w);
 	if (last < m->whole_at)

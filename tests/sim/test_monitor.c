@@ -4,6 +4,7 @@
 
 #include "herd.h"
 #include "model/region.h"
+#include "reconcile/monitor_sweep.h"
 #include "test.h"
 
 static void nothing_is_written_of_what_is_as_it_was(void)
@@ -40,6 +41,28 @@ static void one_that_was_stopped_is_started_again(void)
 	CHECK(herd_told(&y, 1, "starting"));
 	CHECK(herd_at(&y, 1)->status.state == INSTANCE_RUNNING);
 	CHECK(yard_machines(&y) == 3);
+	yard_close(&y);
+}
+
+/* Between the look and what is written of it, somebody else has written. */
+static void what_was_seen_is_not_written_over_what_is_newer(void)
+{
+	struct yard y;
+	struct sighting g = {.machine = {.state = INSTANCE_STOPPED}};
+	struct sighting_write w = {.random = &y.random.base, .first = &g};
+
+	herd_open(&y, NULL, 1);
+	g.machine.id = herd_machine(&y, 0);
+	g.server = herd_at(&y, 0)->status.server_id;
+	g.began = y.now;
+	g.revision = yard_server(&y, herd_id(0))->meta.revision - 1;
+	yard_transact(&y, monitor_write_sightings, &w);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(!herd_told(&y, 0, "drifted"));
+	g.revision++;
+	yard_transact(&y, monitor_write_sightings, &w);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_STOPPED);
+	CHECK(herd_told(&y, 0, "drifted"));
 	yard_close(&y);
 }
 
@@ -436,6 +459,7 @@ int main(void)
 {
 	RUN(nothing_is_written_of_what_is_as_it_was);
 	RUN(one_that_was_stopped_is_started_again);
+	RUN(what_was_seen_is_not_written_over_what_is_newer);
 	RUN(one_that_was_started_is_stopped_again);
 	RUN(other_addresses_are_seen);
 	RUN(one_that_failed_is_shown_and_left_alone);
