@@ -132,6 +132,8 @@ static void networks_overlap_that_share_an_address(void)
 
 #define NONE FIELD_NONE
 
+static const char ten[] = {"10.0.0.0/8"};
+
 /* A rule, and one after it; what is said is of the later one. */
 static const struct {
 	struct rule first, second;
@@ -165,7 +167,7 @@ static const struct {
 	 {1, PROTOCOL_TCP, 80, NONE, "10.0.0.0/9", NULL, NULL},
 	 NULL},
 	{{1, PROTOCOL_TCP, 80, NONE, "10.0.0.0/8", NULL, NULL},
-	 {1, PROTOCOL_TCP, 80, NONE, (const char[]){"10.0.0.0/8"}, NULL, NULL},
+	 {1, PROTOCOL_TCP, 80, NONE, ten, NULL, NULL},
 	 "there already"},
 	{{1, PROTOCOL_TCP, 80, NONE, NULL, "g", NULL},
 	 {1, PROTOCOL_TCP, 80, NONE, NULL, "h", NULL},
