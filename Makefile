@@ -16,22 +16,27 @@ help:
 	@echo 'make run      build, then serve on $(LISTEN) with $(DATA) as its data'
 	@echo 'make test     every test: plain, ASan+UBSan, TSan (RUNS="plain asan tsan")'
 	@echo 'make check    format, layers, limits, banned words, clang-tidy, cppcheck'
-	@echo 'make bench    the server beside its floors, one table; PART=objects|machines'
+	@echo 'make bench    the server beside its floors, one table; PART=objects|machines|overload'
 	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
 	@echo '              MERGE=1 minimises the corpora instead'
-	@echo 'make soak     the simulation with many seeds (SEEDS=n)'
+	@echo 'make soak     very many histories of the whole system (SEEDS=1000000)'
+	@echo 'make soak-more  the other simulations with many seeds (SEEDS=5000)'
 	@echo 'make coverage lines and branches that the tests reach in the rooms that'
 	@echo '              matter most; MISSING=src/identity/oidc.c lists what is'
 	@echo '              missing there instead, after a run'
 	@echo 'make zoo      wrong drivers, and which check of the contract catches each'
+	@echo 'make mutations  safeguards removed one by one, and which test notices;'
+	@echo '              ONLY="words" picks some'
+	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
+	@echo '              PART=kill picks one, RUNS=n says how often'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
 
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
-.PHONY: all help setup build run test check bench fuzz soak coverage zoo \
-	install clean
+.PHONY: all help setup build run test check bench fuzz soak soak-more coverage \
+	zoo mutations chaos install clean
 
 setup:
 	@tools/setup build
@@ -61,8 +66,9 @@ bench:
 	@tools/setup bench
 	@[ -e $(BUILD)-bench/build.ninja ] || \
 		meson setup --buildtype=debugoptimized $(BUILD)-bench >/dev/null
-	@ninja -C $(BUILD)-bench -j $(J) --quiet muster bench_load bench_watch \
-		bench_access bench_audit bench_http_floor bench_sqlite_floor \
+	@ninja -C $(BUILD)-bench -j $(J) --quiet muster bench_load bench_flood \
+		bench_watch bench_access bench_audit bench_http_floor \
+		bench_sqlite_floor \
 		>/dev/null
 	@tools/bench $(BUILD)-bench $(PART)
 
@@ -70,7 +76,11 @@ fuzz:
 	@tools/setup test
 	@BUILD=$(BUILD) J=$(J) TIME=$(TIME) MERGE=$(MERGE) tools/fuzz $(FUZZ)
 
-soak: build
+soak: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(J) --quiet test_whole >/dev/null
+	@SEEDS=$(SEEDS) J=$(J) tools/soak $(BUILD)/test_whole
+
+soak-more: build
 	SEEDS=$(or $(SEEDS),5000) meson test -C $(BUILD) --suite sim \
 		--suite soak --timeout-multiplier 0 --num-processes $(J)
 
@@ -83,6 +93,14 @@ zoo: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet test_zoo >/dev/null
 	@said=$$($(BUILD)/test_zoo .); failed=$$?; \
 		echo "$$said" | sed -n 's/^# //p'; exit $$failed
+
+mutations: setup
+	@J=$(J) SEEDS=$(SEEDS) tools/mutations $(ONLY)
+
+chaos: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(J) --quiet muster libshim.so >/dev/null
+	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
+		$(BUILD)/libshim.so long $(PART)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

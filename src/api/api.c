@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/admit.h"
 #include "api/call.h"
 #include "api/filter.h"
 #include "api/routes.h"
@@ -32,7 +33,7 @@ struct api *api_new(const struct api_conf *conf)
 
 	api->conf = *conf;
 	if (!api->conf.pending_most)
-		api->conf.pending_most = 2048;
+		api->conf.pending_most = 4096;
 	if (!api->conf.streams_most)
 		api->conf.streams_most = 16384;
 	rate_init(&api->callers, conf->requests_per_second,
@@ -86,17 +87,21 @@ void api_drain(struct api *api)
 			  "the server is stopping");
 }
 
+static bool is_among(const char *const *words, const char *word)
+{
+	for (; words && *words; words++)
+		if (strcmp(*words, word) == 0)
+			return true;
+	return false;
+}
+
 static bool takes_word(const struct call *c, const char *word)
 {
 	char path[FILTER_PATH];
 
-	for (const char *const *w = c->route->query; *w; w++)
-		if (strcmp(*w, word) == 0)
-			return true;
-	if (c->route->need == NEED_UPDATE && c->noun->words)
-		for (const char *const *w = c->noun->words; *w; w++)
-			if (strcmp(*w, word) == 0)
-				return true;
+	if (is_among(c->route->query, word) ||
+	    (c->noun && is_among(route_words(c->route, c->noun), word)))
+		return true;
 	return c->route->flags & ROUTE_FILTERS && c->noun &&
 	       filter_field(c->noun->kind, word, path);
 }
@@ -384,6 +389,6 @@ void api_handle(void *ctx, struct exchange *x)
 		call_fail(c, &err);
 		return;
 	}
-	if (find_route(c))
+	if (find_route(c) && admit_call(c))
 		go_on(c);
 }

@@ -1,8 +1,10 @@
-/* instance_live - the console: what only the provider can tell. */
+/* instance_live - the console, and a look at the machine now: what only the
+ * provider can tell. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/admit.h"
 #include "api/instances.h"
 #include "api/live.h"
 #include "api/permit.h"
@@ -18,6 +20,13 @@
 
 /* How long a provider may take. */
 #define ANSWER_MS 30000
+
+/* The same for a look, unless the caller says so. */
+#define LOOK_MS      10000
+#define LOOK_MOST_MS 60000
+
+/* The oldest that somebody may still call fresh. */
+#define STALENESS_MOST_MS (24 * 60 * 60 * 1000)
 
 /* A question under way: it outlives a call that was answered for want of
  * time. */
@@ -77,6 +86,47 @@ static void reply(struct call *c, const struct live_question *q)
 	buf_release(&b);
 }
 
+/* The machine was looked at, or there is none. */
+static void show(struct call *c)
+{
+	struct record r;
+	struct err err;
+
+	if (!store_get(c->api->conf.store, 0, &instance_kind, c->id, &r))
+		r.object = NULL;
+	if (call_renew(c, &err) < 0 || permit(c, VERB_READ, r.object, &err) < 0)
+		call_fail(c, &err);
+	else
+		call_show(c, &r);
+}
+
+/* That it could not be looked at is no more than that, whatever the provider
+ * said: what is known is there to be read. */
+static void fail_look(struct call *c, const struct err *why)
+{
+	bool late = why->code == ERR_TIMEOUT;
+	struct err err;
+
+	if (why->code == ERR_NOT_FOUND) {
+		call_fail(c, why);
+		return;
+	}
+	err_set(&err, late ? ERR_TIMEOUT : ERR_UNAVAILABLE,
+		"the machine could not be looked at: %s; what was last known "
+		"of it is read without maxStalenessMs",
+		why->msg);
+	err.retry_after_ms = why->retry_after_ms;
+	call_fail(c, &err);
+}
+
+static void fail(struct call *c, enum live_what what, const struct err *err)
+{
+	if (what == LIVE_LOOK)
+		fail_look(c, err);
+	else
+		call_fail(c, err);
+}
+
 static void answered(struct live_question *q, const struct err *err)
 {
 	struct asking *a = CONTAINER_OF(q, struct asking, question);
@@ -86,7 +136,9 @@ static void answered(struct live_question *q, const struct err *err)
 	if (c)
 		c->asking = NULL;
 	if (c && err)
-		call_fail(c, err);
+		fail(c, q->what, err);
+	else if (c && q->what == LIVE_LOOK)
+		show(c);
 	else if (c)
 		reply(c, q);
 	buf_release(&q->text);
@@ -104,7 +156,7 @@ static void give_up(struct asking *a, enum err_code code, const char *why)
 	a->call = NULL;
 	c->asking = NULL;
 	err_set(&err, code, "%s", why);
-	call_fail(c, &err);
+	fail(c, a->question.what, &err);
 }
 
 static void time_up(struct exchange *x)
@@ -134,7 +186,7 @@ void live_forget_all(struct api *api)
 	}
 }
 
-static void ask(struct call *c, enum live_what what, size_t length)
+static void ask(struct call *c, const struct live_question *what, uint64_t ms)
 {
 	const struct live *live = c->api->conf.live;
 	struct asking *a;
@@ -151,12 +203,11 @@ static void ask(struct call *c, enum live_what what, size_t length)
 	c->asking = a;
 	memcpy(a->id, c->id, strlen(c->id) < 37 ? strlen(c->id) : 36);
 	list_add(&c->api->asking, &a->link);
-	a->question = (struct live_question){.what = what,
-					     .instance_id = a->id,
-					     .length = length,
-					     .done = answered,
-					     .text = BUF_INIT(LENGTH_MOST * 2)};
-	exchange_after(c->x, ANSWER_MS, time_up);
+	a->question = *what;
+	a->question.instance_id = a->id;
+	a->question.done = answered;
+	a->question.text = BUF_INIT(LENGTH_MOST * 2);
+	exchange_after(c->x, ms, time_up);
 	live->ask(live->ctx, &a->question);
 }
 
@@ -196,7 +247,10 @@ void handle_console_output(struct call *c)
 	if (check(region.object, r.object, "consoleOutput", &err) < 0)
 		call_fail(c, &err);
 	else
-		ask(c, LIVE_CONSOLE_OUTPUT, length);
+		ask(c,
+		    &(struct live_question){.what = LIVE_CONSOLE_OUTPUT,
+					    .length = length},
+		    ANSWER_MS);
 }
 
 /* Who opened it is told before it is open. */
@@ -231,15 +285,53 @@ static void opened(struct txn *t, const struct err *err)
 		call_fail(c, &again);
 	else
 		ask(c,
-		    kind_names[asked.kind][0] == 's' ? LIVE_SERIAL : LIVE_VNC,
-		    0);
+		    &(struct live_question){.what = kind_names[asked.kind][0] ==
+								    's'
+							    ? LIVE_SERIAL
+							    : LIVE_VNC},
+		    ANSWER_MS);
 }
 
 void handle_console(struct call *c)
 {
-	if (!call_admit(c))
+	if (!admit_change(c))
 		return;
 	c->who = access_copy(c->who, c->x->arena);
 	c->txn = (struct txn){.fn = open_console, .done = opened, .ctx = c};
 	store_transact(c->api->conf.store, &c->txn);
+}
+
+static int read_staleness(struct call *c, uint64_t *ret_age, uint64_t *ret_ms,
+			  struct err *err)
+{
+	*ret_ms = LOOK_MS;
+	if (call_number(c, "maxStalenessMs", 0, STALENESS_MOST_MS, ret_age,
+			err) < 0 ||
+	    call_number(c, "timeoutMs", 1, LOOK_MOST_MS, ret_ms, err) < 0)
+		return -1;
+	if (call_arg(c, "at") || call_arg(c, "wait"))
+		return err_set(err, ERR_INVALID,
+			       "maxStalenessMs is for now: it does not go with "
+			       "at or wait");
+	return 0;
+}
+
+void handle_fresh(struct call *c, const struct record *now)
+{
+	const struct instance *i = now->object;
+	uint64_t age = 0, ms;
+	int64_t since;
+	struct err err;
+
+	if (read_staleness(c, &age, &ms, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	since = clock_wall(c->api->conf.clock) - (int64_t)age;
+	if (!i->status.provider_id || i->status.observed_at >= since) {
+		call_show(c, now);
+		return;
+	}
+	c->who = access_copy(c->who, c->x->arena);
+	ask(c, &(struct live_question){.what = LIVE_LOOK, .since = since}, ms);
 }

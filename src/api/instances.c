@@ -7,6 +7,7 @@
 #include "api/instance_plan.h"
 #include "api/owner.h"
 #include "api/permit.h"
+#include "api/protect.h"
 #include "api/routes.h"
 #include "identity/quota.h"
 #include "identity/ssh.h"
@@ -17,6 +18,7 @@
 #include "store/tx.h"
 
 const char *const instance_words[] = {"allow", NULL};
+const char *const instance_read_words[] = {"maxStalenessMs", NULL};
 
 static bool same(const char *a, const char *b)
 {
@@ -136,14 +138,16 @@ static bool is_wanted(const struct instance *i)
 	return false;
 }
 
-/* Nothing that is planned or under way makes something else of it. */
+/* It has run, and nothing that is planned or under way makes something else of
+ * it: one that has not may yet come to be another of those that would do. */
 static bool stays_as_it_is(const struct instance *i,
 			   const struct change_plan *plan)
 {
 	int action = plan->action ? plan->action : i->status.change.action;
 
-	return i->status.flavor_id && action != CHANGE_RESIZE &&
-	       action != CHANGE_REPLACE && is_wanted(i);
+	return i->status.flavor_id && i->status.launched_at &&
+	       action != CHANGE_RESIZE && action != CHANGE_REPLACE &&
+	       is_wanted(i);
 }
 
 /* What it will use.  One that keeps its machine uses what that is. */
@@ -168,6 +172,33 @@ static void new_amounts(struct call *c, struct tx *tx,
 	for (; n < OFFERINGS_MOST && instance_offering(new, n, &what); n++)
 		flavors[n] = tx_get(tx, &flavor_kind, what.flavor_id);
 	amounts_of(c, new, flavors, n, ret);
+}
+
+/* The machine that there is keeps what it has until it is another, or is known
+ * to be gone: AMOUNTS, and as much as that. */
+static struct items charged_for(struct call *c, struct tx *tx,
+				const struct instance *new,
+				const struct items *amounts)
+{
+	const struct server *s =
+		tx_get(tx, &server_kind, new->status.server_id);
+	const struct flavor *f =
+		s && s->status.phase != SERVER_GONE
+			? tx_get(tx, &flavor_kind, s->asked.flavor_id)
+			: NULL;
+	struct quota_amount *list =
+		arena_alloc(c->x->arena, USAGE_MOST * sizeof(*list));
+	struct instance *got = arena_alloc(c->x->arena, sizeof(*got));
+	struct items has;
+
+	if (!f)
+		return *amounts;
+	*got = *new;
+	got->spec.alternatives.n = 0;
+	got->spec.market = s->asked.market;
+	got->spec.public_ip = s->asked.public_ip;
+	amounts_of(c, got, &f, 1, &has);
+	return (struct items){list, usage_most(amounts, &has, list)};
 }
 
 static bool uses_the_same(struct tx *tx, const struct instance *i,
@@ -213,6 +244,7 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 		.old = old,
 		.new = new,
 		.change = plan};
+	struct items charged;
 
 	if (!same(old->spec.flavor_id, new->spec.flavor_id) ||
 	    old->spec.market != new->spec.market) {
@@ -228,8 +260,9 @@ int instance_change(struct call *c, struct tx *tx, const struct instance *old,
 	new_amounts(c, tx, new, plan, &p.amounts);
 	if (instance_confirm(c, tx, &p, err) < 0)
 		return -1;
-	if (!uses_the_same(tx, new, &p.amounts) &&
-	    charge(c, tx, &instance_kind, new, &p.amounts, err) < 0)
+	charged = charged_for(c, tx, new, &p.amounts);
+	if (!uses_the_same(tx, new, &charged) &&
+	    charge(c, tx, &instance_kind, new, &charged, err) < 0)
 		return -1;
 	write_change(c, tx, new, plan);
 	return 0;
@@ -243,7 +276,8 @@ int instance_update(struct call *c, struct tx *tx, const void *old,
 	struct change_case k = {
 		.old = old, .new = object, .flavor = instance_flavor(tx, old)};
 
-	if (instance_check(c, tx, old, object, &facts, err) < 0)
+	if (protect_begin(tx, old, object, err) < 0 ||
+	    instance_check(c, tx, old, object, &facts, err) < 0)
 		return -1;
 	k.region = facts.region;
 	if (change_decide(&k, c->x->arena, &plan, err) < 0)

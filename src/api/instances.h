@@ -30,6 +30,10 @@ void handle_console(struct call *c);
 void handle_ssh_key(struct call *c);
 void handle_console_output(struct call *c);
 
+/* The same as GET …/{id}, with maxStalenessMs. */
+void handle_fresh(struct call *c, const struct record *now);
+extern const char *const instance_read_words[];
+
 /* What they take, and answer. */
 extern const struct field reboot_fields[], rebuild_fields[], snapshot_fields[];
 extern const struct field certificate_fields[], certificate_answer[];

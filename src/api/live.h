@@ -15,6 +15,7 @@ enum live_what {
 	LIVE_CONSOLE_OUTPUT = 1, /* the end of what the machine has printed */
 	LIVE_SERIAL,             /* an address to reach its serial line at */
 	LIVE_VNC,                /* and its screen */
+	LIVE_LOOK,               /* a look at it, which is written down */
 };
 
 /* Who asks keeps it until done(), and releases the text. */
@@ -22,11 +23,12 @@ struct live_question {
 	enum live_what what;
 	const char *instance_id;
 	size_t length; /* of the output: about so many bytes */
+	int64_t since; /* a look must have begun then (wall time) or later */
 
 	/* On the loop; ERR is NULL when there is an answer. */
 	void (*done)(struct live_question *q, const struct err *err);
 
-	struct buf text; /* the answer: the output, or the address */
+	struct buf text; /* the answer: the output, the address, or nothing */
 };
 
 struct live {

@@ -45,7 +45,7 @@ static void add_calls(struct buf *b, const struct api *api)
 	add(b, "muster_requests_in_flight", "gauge",
 	    "Requests and streams under way.", api->in_flight);
 	add(b, "muster_requests_shed_total", "counter",
-	    "Changes refused because too many were waiting.", api->shed);
+	    "Requests refused because there was too much to do.", api->shed);
 	add(b, "muster_requests_limited_total", "counter",
 	    "Requests refused for their rate.", api->limited);
 	add(b, "muster_watches", "gauge", "Watches and long polls open.",

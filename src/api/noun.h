@@ -29,8 +29,9 @@ struct noun {
 	int (*written)(struct call *c, struct tx *tx, const void *object,
 		       struct err *err);
 
-	/* More query words that its updates take, ended by NULL; or NULL. */
-	const char *const *words;
+	/* More query words that its updates take, and reading one of it; ended
+	 * by NULL, or NULL. */
+	const char *const *words, *const *read_words;
 };
 
 extern const struct noun nouns[];

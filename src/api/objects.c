@@ -2,6 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/admit.h"
+#include "api/instances.h"
 #include "api/key.h"
 #include "api/permit.h"
 #include "api/routes.h"
@@ -23,7 +25,8 @@ void handle_get(struct call *c)
 		call_fail(c, &err);
 		return;
 	}
-	if (call_arg(c, "timeoutMs") && !call_arg(c, "wait")) {
+	if (call_arg(c, "timeoutMs") && !call_arg(c, "wait") &&
+	    !call_arg(c, "maxStalenessMs")) {
 		err_set(&err, ERR_INVALID,
 			"timeoutMs goes with wait, and there is none");
 		call_fail(c, &err);
@@ -33,6 +36,10 @@ void handle_get(struct call *c)
 		r.object = NULL;
 	if (permit(c, VERB_READ, r.object, &err) < 0) {
 		call_fail(c, &err);
+		return;
+	}
+	if (call_arg(c, "maxStalenessMs")) {
+		handle_fresh(c, &r);
 		return;
 	}
 	if (call_arg(c, "wait")) {
@@ -168,7 +175,7 @@ static void change_done(struct txn *t, const struct err *err)
 void call_change(struct call *c,
 		 int (*fn)(struct tx *tx, void *ctx, struct err *err))
 {
-	if (!call_admit(c))
+	if (!admit_change(c))
 		return;
 	c->who = access_copy(c->who, c->x->arena);
 	c->txn = (struct txn){.fn = fn, .done = change_done, .ctx = c};

@@ -48,6 +48,12 @@ static const struct {
 	 "answer is the object as it is then, 204 when it is gone."},
 	{"timeoutMs", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":600000}",
 	 "How long to wait at most; a minute when it is not said."},
+	{"maxStalenessMs",
+	 "{\"type\":\"integer\",\"minimum\":0,\"maximum\":86400000}",
+	 "When what is known of its machine is older, look at it before "
+	 "answering: 504 when the provider does not answer within timeoutMs "
+	 "(10 s when it is not said, a minute at most), 503 when it cannot be "
+	 "asked.  An instance without a machine is answered as it is."},
 	{"plan", "{\"type\":\"boolean\"}",
 	 "Say what would happen, and change nothing."},
 	{"allow", "{\"type\":\"string\",\"enum\":[\"restart\",\"rebuild\"]}",
@@ -126,8 +132,8 @@ static void add_query(struct buf *out, const struct route *r,
 		      const struct kind *k)
 {
 	add_words(out, r->query);
-	if (k && r->need == NEED_UPDATE && noun_find(k->plural)->words)
-		add_words(out, noun_find(k->plural)->words);
+	if (k && route_words(r, noun_find(k->plural)))
+		add_words(out, route_words(r, noun_find(k->plural)));
 	if (r->flags & ROUTE_FILTERS && k)
 		add_filters(out, k, k->fields);
 }

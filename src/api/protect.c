@@ -5,6 +5,7 @@
 #include "model/instance.h"
 #include "model/network.h"
 #include "model/organization.h"
+#include "model/project.h"
 #include "model/region.h"
 #include "store/tx.h"
 
@@ -67,6 +68,31 @@ int protect_container(struct call *c, struct tx *tx, const void *old,
 
 		if (in->spec.delete_protection && !in->meta.deleted_at)
 			return refuse(c, in, k->name, err);
+	}
+	return 0;
+}
+
+int protect_begin(struct tx *tx, const struct instance *old,
+		  const struct instance *new, struct err *err)
+{
+	const struct {
+		const struct kind *kind;
+		const char *id;
+	} in[] = {{&network_kind, new->network_id},
+		  {&project_kind, new->project_id},
+		  {&organization_kind, new->organization_id}};
+
+	if (old->spec.delete_protection || !new->spec.delete_protection)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(in); i++) {
+		const struct meta *m = tx_get(tx, in[i].kind, in[i].id);
+
+		if (m && m->deleted_at)
+			return err_at(err, ERR_CONFLICT,
+				      "/spec/deleteProtection",
+				      "its %s is being deleted, and the "
+				      "instance with it",
+				      in[i].kind->name);
 	}
 	return 0;
 }

@@ -181,7 +181,8 @@ const struct noun nouns[] = {
 	 .written = instance_written,
 	 .update = instance_update,
 	 .remove = instance_remove,
-	 .words = instance_words},
+	 .words = instance_words,
+	 .read_words = instance_read_words},
 	{.kind = &server_kind},
 	{.kind = &event_kind},
 };
@@ -243,6 +244,13 @@ enum verb route_verb(const struct route *r)
 bool route_has(const struct route *r, const struct kind *k)
 {
 	return !k->read_only || strcmp(r->method, "GET") == 0;
+}
+
+const char *const *route_words(const struct route *r, const struct noun *n)
+{
+	if (r->need == NEED_UPDATE)
+		return n->words;
+	return r->handle == handle_get ? n->read_words : NULL;
 }
 
 int route_find(struct call *c, const char *method, struct buf *allow,

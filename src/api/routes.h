@@ -70,6 +70,9 @@ enum verb route_verb(const struct route *r);
 /* Objects of K take R: what is read-only is only read. */
 bool route_has(const struct route *r, const struct kind *k);
 
+/* The words that R takes besides its own when it is about noun N; or NULL. */
+const char *const *route_words(const struct route *r, const struct noun *n);
+
 /* The handlers. */
 void handle_list(struct call *c);
 void handle_events(struct call *c);

@@ -34,8 +34,29 @@ int noun_list(struct cli *c, int argc, char **argv)
 	return EXIT_OK;
 }
 
-static int get_one(struct verb *v, const char *text, struct node **ret,
-		   struct failure *p)
+/* "?maxStalenessMs=5000", or "" when it was not said. */
+static int read_staleness(struct verb *v, const char **ret)
+{
+	const char *value = args_value(&v->args, "max-staleness");
+	uint64_t ms;
+
+	*ret = "";
+	if (!value)
+		return 0;
+	if (text_duration(value, &ms) < 0) {
+		cli_usage(v->cli,
+			  "--max-staleness: '%s' is not a duration like 5s "
+			  "or 1m",
+			  value);
+		return -1;
+	}
+	*ret = arena_printf(&v->cli->arena, "?maxStalenessMs=%llu",
+			    (unsigned long long)ms);
+	return 0;
+}
+
+static int get_one(struct verb *v, const char *text, const char *query,
+		   struct node **ret, struct failure *p)
 {
 	struct cli *c = v->cli;
 	struct resolved found;
@@ -44,10 +65,10 @@ static int get_one(struct verb *v, const char *text, struct node **ret,
 	if (noun_resolve(v, text, &found, p) < 0)
 		return -1;
 	*ret = found.doc;
-	if (*ret)
+	if (*ret && !*query)
 		return 0;
-	target =
-		arena_printf(&c->arena, "/v1/%s/%s", v->kind->plural, found.id);
+	target = arena_printf(&c->arena, "/v1/%s/%s%s", v->kind->plural,
+			      found.id, query);
 	if (request_get(c, target, ret, p) < 0)
 		return -1;
 	if (!*ret)
@@ -59,18 +80,20 @@ static int get_one(struct verb *v, const char *text, struct node **ret,
 int noun_get(struct cli *c, int argc, char **argv)
 {
 	struct node *items = node_new_array(&c->arena);
+	const char *query;
 	int worst = EXIT_OK;
 	struct verb v;
 
 	if (noun_begin(&v, c, argc, argv) < 0 ||
-	    cli_words(c, &v.args, 1, SIZE_MAX) < 0)
+	    cli_words(c, &v.args, 1, SIZE_MAX) < 0 ||
+	    read_staleness(&v, &query) < 0)
 		return EXIT_USAGE;
 	for (size_t i = 0; i < v.args.n_words; i++) {
 		struct failure p = {0};
 		struct node *doc;
 		int rc;
 
-		if (get_one(&v, v.args.words[i], &doc, &p) == 0) {
+		if (get_one(&v, v.args.words[i], query, &doc, &p) == 0) {
 			node_append(&c->arena, items, doc);
 			continue;
 		}

@@ -237,7 +237,31 @@ static const struct command_example orphans_examples[] = {
 					.run = machine_act                     \
 	}
 
+static const struct command_option get_options[] = {
+	{"max-staleness", .argument = "DURATION",
+	 .doc = "When what is known of its machine is older, have it looked at "
+		"first: 5s, 1m."},
+	{0},
+};
+
+static const struct command_example get_examples[] = {
+	{"By name:", "muster instance get my-instance"},
+	{"As a document that 'update -f' reads:",
+	 "muster instance get my-instance -o yaml"},
+	{"As its machine is now:",
+	 "muster instance get my-instance --max-staleness 5s"},
+	{0},
+};
+
 static const struct command instance_verbs[] = {
+	{"get", "Show an instance", "NAME-OR-ID...",
+	 "Prints every field of one or several.  What is shown of a machine "
+	 "was "
+	 "so at status.observedAt, and has been confirmed since by the looks "
+	 "at "
+	 "all machines of its region; when these fail for long its state is "
+	 "unknown.",
+	 get_examples, get_options, .fields = COMMAND_NARROW, .run = noun_get},
 	{"update", "Change {a} {noun}", "[NAME-OR-ID]",
 	 "Flags change just what they name; an empty value removes a field.  "
 	 "With a file the whole document is replaced, or with --merge the "

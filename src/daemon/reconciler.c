@@ -69,7 +69,9 @@ static void ask(void *ctx, struct live_question *q)
 
 	a->call.done = answered;
 	a->question = q;
-	if (q->what == LIVE_CONSOLE_OUTPUT)
+	if (q->what == LIVE_LOOK)
+		live_look(e, q->instance_id, q->since, &a->call);
+	else if (q->what == LIVE_CONSOLE_OUTPUT)
 		live_console_output(e, q->instance_id, q->length, &a->call);
 	else
 		live_console(e, q->instance_id,

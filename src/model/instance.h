@@ -82,6 +82,8 @@ struct instance {
 		const char *ssh_public_key; /* of the pair that was made */
 		struct price price;         /* when it was made */
 		int64_t observed_generation, observed_at;
+		int observed_by;     /* enum observed */
+		int64_t stale_since; /* 0: what is shown is known */
 		int64_t launched_at; /* first seen running */
 		int64_t deadline;    /* of the state it is in; 0: none */
 		struct change change;

@@ -37,7 +37,7 @@ static const struct field spec_fields[] = {
 	 "How long at most between two looks at all its machines; they are "
 	 "more "
 	 "often while something happens.  0: there are none.",
-	 .max = 3600, .fallback = "60"},
+	 .max = 3600, .fallback = "30"},
 	{"orphanPolicy", FIELD_ENUM, 0, SPEC(orphan_policy),
 	 "What becomes of machines there that carry this installation's tags "
 	 "and that no server is known for: they are shown, or removed after "

@@ -65,7 +65,9 @@ struct server {
 		struct reason reason;
 		int64_t answered_at; /* when the launch was */
 		int64_t leaving_at;  /* when it was given up */
-		int64_t observed_at;
+		int64_t observed_at; /* when that was so */
+		int observed_by;     /* enum observed */
+		int64_t stale_since; /* it could not be seen; 0: it can */
 		int64_t deadline;
 		bool several; /* more than one machine was found */
 	} status;

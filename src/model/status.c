@@ -7,6 +7,7 @@ const char *const health_names[] = {NULL,       "unknown", "healthy",
 				    "degraded", "error",   NULL};
 const char *const waits_names[] = {NULL, "operator", "specChange", "time",
 				   NULL};
+const char *const observed_names[] = {NULL, "launch", "describe", "list", NULL};
 const char *const backed_names[] = {NULL,     "pending",  "creating", "ready",
 				    "failed", "deleting", NULL};
 

@@ -45,6 +45,15 @@ extern const char *const provisioning_names[];
 extern const char *const health_names[];
 extern const char *const waits_names[];
 
+/* How what is known of a machine came to be known. */
+enum observed {
+	OBSERVED_LAUNCH = 1, /* the answer to its launch */
+	OBSERVED_DESCRIBE,   /* a look at it alone */
+	OBSERVED_LIST,       /* it was in a list */
+};
+
+extern const char *const observed_names[];
+
 /* What everyone may read of a reason, and what operators may. */
 extern const struct field reason_fields[];
 extern const struct field reason_full_fields[];

@@ -16,5 +16,9 @@ enum { USAGE_MOST = 6 }; /* kinds that one instance uses */
 size_t usage_of(const struct instance *i, const struct flavor *const flavors[],
 		size_t n, struct quota_amount out[USAGE_MOST]);
 
+/* The most of either that is used of each kind, into OUT; how many kinds. */
+size_t usage_most(const struct items *a, const struct items *b,
+		  struct quota_amount out[USAGE_MOST]);
+
 /* What an hour of F costs on that market. */
 const struct price *usage_price(const struct flavor *f, int market);

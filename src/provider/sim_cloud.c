@@ -287,6 +287,8 @@ int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 	if (!p)
 		return -1;
 	if (strcmp(what, "vanish") == 0) {
+		/* Its volumes and addresses are free, as if it had gone. */
+		sim_place_move(c, p, SIM_DELETED, NULL, 0);
 		sim_place_free(c, p);
 		return sim_journal_gone(c, id, err);
 	}

@@ -315,8 +315,6 @@ static bool has_needs(struct work *w, struct backing_call *c,
 {
 	struct err err;
 
-	if (v->deleted_at || !v->can)
-		return true;
 	switch (c->row->prepare(w, c, &err)) {
 	case NEEDS_WAIT:
 		v->lacks = true;

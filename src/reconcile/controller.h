@@ -57,7 +57,7 @@ struct call {
 		   struct err *err);
 	/* On the engine's thread: the one thing to do next, as in a step, but
 	 * that one that does nothing is followed by a step.  Not called when
-	 * the call never began.  NULL: step. */
+	 * the call never began. */
 	void (*done)(struct work *w, struct call *c);
 	enum call_rank rank;
 	struct err err; /* code ERR_NONE: it succeeded */
@@ -83,7 +83,8 @@ struct arena *work_arena(struct work *w);
 /* The object as readers see it, during this step; NULL when it is gone. */
 const void *work_get(struct work *w, const struct kind *k, const char *id);
 
-/* The same, with everything it points to, as long as the arena's. */
+/* The same of one that is there, with everything it points to, as long as the
+ * arena's. */
 void *work_copy(struct work *w, const struct kind *k, const char *id);
 
 /* The region's provider when it is open; NULL otherwise: then the work is

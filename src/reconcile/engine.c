@@ -53,6 +53,18 @@ static void look_at(struct engine *e, const struct kind *k, const char *id,
 	}
 }
 
+struct work *engine_work(struct engine *e, const struct controller *c,
+			 const char *id)
+{
+	size_t i = 0;
+	struct work *w;
+
+	while (controllers[i] != c)
+		i++;
+	w = map_get(&e->works[i], id);
+	return w ? w : work_new(e, i, id);
+}
+
 static void look_at_all(struct engine *e, const struct kind *k)
 {
 	struct scan scan = store_scan(e->conf.store, 0, k, NULL);
@@ -135,7 +147,8 @@ struct engine *engine_new(const struct engine_conf *conf)
 	e->conf = *conf;
 	e->armed = QUEUE_NEVER;
 	list_init(&e->live);
-	e->started = clock_wall(conf->clock);
+	list_init(&e->looks);
+	e->started = store_time(conf->store);
 	e->regions = regions_new(&regions);
 	for (size_t i = 0; controllers[i]; i++) {
 		assert(i < CONTROLLERS_MOST);
@@ -154,6 +167,7 @@ void engine_free(struct engine *e)
 	store_unwatch(&e->watcher);
 	regions_free(e->regions);
 	live_release(e);
+	looks_release(e);
 	for (size_t i = 0; controllers[i]; i++) {
 		struct work *w;
 		size_t at = 0;

@@ -74,9 +74,16 @@ struct engine {
 	uint64_t steps;
 	struct list live; /* of struct live */
 	size_t n_live;
+	struct list looks; /* of struct look: see looks.c */
+	size_t n_looks;
 };
 
 void live_release(struct engine *e);
+void looks_release(struct engine *e);
+
+/* Those who wait for a look at the work's instance are told that it was made
+ * and is written down, or why it was not. */
+void work_looked(struct work *w, const struct err *err);
 
 /* Every controller, ended by NULL. */
 extern const struct controller *const controllers[];
@@ -92,6 +99,10 @@ void work_poke(struct work *w);
 
 /* Those who wait for that object. */
 void engine_poke_waiters(struct engine *e, const struct kind *k,
+			 const char *id);
+
+/* The work of controller C for object ID, made if there is none. */
+struct work *engine_work(struct engine *e, const struct controller *c,
 			 const char *id);
 
 struct work *work_new(struct engine *e, size_t controller, const char *id);

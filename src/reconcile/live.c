@@ -81,6 +81,10 @@ static void answered(struct asking *a)
 	struct live *l = CONTAINER_OF(a, struct live, asking);
 	bool failed = l->call.err.code;
 
+	/* The instance is there; its machine is not. */
+	if (l->call.err.code == ERR_NOT_FOUND)
+		err_set(&l->call.err, ERR_CONFLICT,
+			"the machine is not at the provider any more");
 	l->caller->done(l->caller, failed ? &l->call.err : NULL,
 			buf_str(&l->text), l->text.len);
 	list_remove(&l->link);

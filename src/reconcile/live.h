@@ -1,7 +1,7 @@
 /*
  * live - what only the provider can tell of a machine, asked while somebody
- * waits: it goes through the region's ledger like every other call, and is
- * written down nowhere.
+ * waits: it goes through the region's ledger like every other call.  What a
+ * console tells is written down nowhere.
  */
 #pragma once
 
@@ -19,6 +19,13 @@ struct live_call {
 	void (*done)(struct live_call *c, const struct err *err,
 		     const char *text, size_t len);
 };
+
+/* Have the instance's machine looked at by a call that began at SINCE (wall
+ * time) or later, and what it is written down as of any look; there is no text.
+ * However many ask, one call is under way.  An instance without a machine is
+ * what is written of it, at once. */
+void live_look(struct engine *e, const char *instance_id, int64_t since,
+	       struct live_call *c);
 
 /* The end of what the instance's machine has printed, about LENGTH bytes. */
 void live_console_output(struct engine *e, const char *instance_id,

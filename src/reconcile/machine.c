@@ -10,12 +10,15 @@
 
 #include "base/log.h"
 #include "model/region.h"
+#include "reconcile/engine_priv.h"
 #include "reconcile/machine_record.h"
 
 /* The try that we have last had launched, while it is looked after; what is
  * parked or paused has it in its document. */
 struct memo {
 	int64_t called_at, number, attempt;
+	int64_t look; /* somebody waits for one that began then; 0: nobody */
+	bool extra;   /* the call under way is for them alone */
 };
 
 static bool wants(const void *object)
@@ -97,6 +100,33 @@ static void look_later(struct work *w, const struct machine_view *v)
 	work_wait(w, deadline > v->now && deadline < until ? deadline : until);
 }
 
+static void looked(struct work *w, const struct err *err)
+{
+	((struct memo *)work_memo(w))->look = 0;
+	work_looked(w, err);
+}
+
+/* Whoever waits for a look learns why there is none: true when nobody else does,
+ * so that it is as if it had not been tried. */
+static bool look_failed(struct work *w, const struct machine_view *v,
+			const struct machine_call *c)
+{
+	const struct memo *memo = work_memo(w);
+	struct err hidden;
+
+	if (!memo->look || c->what != MACHINE_DESCRIBE || !c->call.err.code)
+		return false;
+	if (c->call.err.code != ERR_NOT_FOUND) {
+		looked(w, &c->call.err);
+		return memo->extra;
+	}
+	if (!v->s || !v->facts || !machine_unchanged(v, c))
+		return false; /* it is gone, and that is written down */
+	err_set(&hidden, ERR_UNAVAILABLE, "the provider does not show it yet");
+	looked(w, &hidden);
+	return memo->extra;
+}
+
 static void called(struct work *w, struct call *call)
 {
 	struct machine_call *c = CONTAINER_OF(call, struct machine_call, call);
@@ -106,13 +136,17 @@ static void called(struct work *w, struct call *call)
 
 	if (!see(w, &known, &v, NULL))
 		return;
+	if (look_failed(w, &v, c))
+		return;
 	if (c->what == MACHINE_LAUNCH && v.s) {
-		*memo = (struct memo){work_now(w), v.s->number, c->attempt};
+		memo->called_at = work_now(w);
+		memo->number = v.s->number;
+		memo->attempt = c->attempt;
 		known.called_at = memo->called_at;
 		known.number = memo->number;
 		known.attempt = memo->attempt;
 	}
-	if (v.s && v.facts && machine_unchanged(&v, c))
+	if (v.s && v.facts && !memo->look && machine_unchanged(&v, c))
 		look_later(w, &v);
 	else
 		record(w, &known, c);
@@ -131,6 +165,8 @@ static void ask(struct work *w, const struct machine_known *known,
 		return;
 	}
 	c->call.done = called;
+	if (c->call.rank == CALL_OBSERVE && ((struct memo *)work_memo(w))->look)
+		c->call.rank = CALL_CREATE; /* somebody waits */
 	work_call(w, v->i->region_id, &c->call);
 }
 
@@ -164,6 +200,30 @@ static void rest(struct work *w, const struct machine_view *v,
 		work_await(w, waits->list[n].kind, waits->list[n].id);
 }
 
+/* A look that somebody waits for is made when there is nothing else to do. */
+static void plan_extra(struct work *w, const struct machine_view *v,
+		       struct machine_step *step)
+{
+	struct memo *memo = work_memo(w);
+	const struct server *s = v->s;
+	struct err err;
+
+	memo->extra = false;
+	if (!memo->look)
+		return;
+	if (!s || !s->status.provider_id || s->status.phase == SERVER_GONE ||
+	    v->i->status.observed_at >= memo->look) {
+		looked(w, NULL);
+	} else if (v->region_paused || !v->facts) {
+		err_set(&err, ERR_UNAVAILABLE,
+			"its region is paused or cannot be reached");
+		looked(w, &err);
+	} else if (step->what == MACHINE_REST) {
+		memo->extra = true;
+		step->what = MACHINE_DESCRIBE;
+	}
+}
+
 static void step(struct work *w)
 {
 	struct machine_waits waits = {.n = 0};
@@ -171,9 +231,12 @@ static void step(struct work *w)
 	struct machine_view v;
 	struct machine_step step;
 
-	if (!see(w, &known, &v, &waits))
+	if (!see(w, &known, &v, &waits)) {
+		looked(w, NULL);
 		return;
+	}
 	machine_plan(&v, &step);
+	plan_extra(w, &v, &step);
 	log_debug("machine", "%s: %s", work_id(w), machine_word(step.what));
 	if (machine_calls(step.what))
 		ask(w, &known, &v, &step);
@@ -181,6 +244,15 @@ static void step(struct work *w)
 		rest(w, &v, &step, &waits);
 	else
 		record(w, &known, NULL);
+}
+
+void machine_look(struct work *w, int64_t since)
+{
+	struct memo *memo = work_memo(w);
+
+	if (since > memo->look)
+		memo->look = since;
+	work_poke(w);
 }
 
 const struct controller machine_controller = {

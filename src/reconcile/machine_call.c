@@ -1,6 +1,8 @@
 /* machine_call.c - on a worker: the call itself. */
 #include "reconcile/machine_call.h"
 
+#include <assert.h>
+
 #include "model/server.h"
 #include "provider/front.h"
 
@@ -96,10 +98,8 @@ int machine_run(struct provider *p, struct call *call, struct arena *a,
 	case MACHINE_ATTACH:
 		return provider_attach(p, c->machine, c->volume, a, &c->device,
 				       err);
-	case MACHINE_DETACH:
-		return provider_detach(p, c->machine, c->volume, err);
 	default:
-		return err_set(err, ERR_INTERNAL, "%s is no call",
-			       machine_word(c->what));
+		assert(c->what == MACHINE_DETACH);
+		return provider_detach(p, c->machine, c->volume, err);
 	}
 }

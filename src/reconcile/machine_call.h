@@ -31,6 +31,7 @@ struct machine_call {
 
 	struct machine found[MACHINE_FOUND_MOST];
 	size_t n_found; /* may be more than are kept */
+	bool listed;    /* describing: it was seen in a list of all */
 	const char *device;
 };
 

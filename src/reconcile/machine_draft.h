@@ -29,6 +29,9 @@ struct draft {
 void draft_outcome(struct draft *d, const struct machine_call *c);
 void draft_move(struct draft *d, const struct machine_step *step);
 
+/* When and how the machine was seen, when that call has done so. */
+void draft_observed(struct draft *d, const struct machine_call *c);
+
 /* A launch that did not come to a machine. */
 void draft_refused(struct draft *d, const struct machine_call *c);
 

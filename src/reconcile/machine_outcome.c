@@ -70,8 +70,7 @@ static void first_run(struct draft *d)
 	d->i.status.launched_at = d->now;
 	if (f && (d->s.attempt.offering != 0 || d->s.number > 1))
 		d->i.status.price = *usage_price(f, d->s.asked.market);
-	if (d->i.spec.alternatives.n)
-		draft_narrow(d);
+	draft_narrow(d);
 }
 
 static void set_state(struct draft *d, int state)
@@ -177,14 +176,17 @@ static void stopped(struct draft *d, bool hard)
 {
 	struct change *change = &d->i.status.change;
 
+	if (change->action == CHANGE_RESIZE && change->step == CHANGE_WAITING)
+		change->step = CHANGE_STOPPING;
+	/* It may have been seen to be off meanwhile, or gone. */
+	if (!instance_may_become(d->s.status.state, INSTANCE_STOPPING))
+		return;
 	d->s.status.deadline = 0;
 	set_state(d, INSTANCE_STOPPING);
 	if (hard)
 		d->s.status.reason = draft_reason(
 			d, ERR_TIMEOUT,
 			"it did not stop in time: its power was taken");
-	if (change->action == CHANGE_RESIZE && change->step == CHANGE_WAITING)
-		change->step = CHANGE_STOPPING;
 	TELL(d, "stopping", "%s %s", d->s.status.provider_id,
 	     hard ? "loses its power" : "is asked to stop");
 }
@@ -248,14 +250,47 @@ static void accessed(struct draft *d, const struct machine_call *c)
 	d->s.asked.security_group_ids = c->group_ids;
 	d->s.asked.sources = c->sources;
 	d->s.asked.public_ip = c->spec.public_ip;
+	draft_narrow(d);
 	if (c->n_found)
 		seen(d, &c->found[0]);
+}
+
+/* How what a call brought was seen; 0: it told nothing of the machine. */
+static int seen_by(const struct machine_call *c)
+{
+	switch (c->what) {
+	case MACHINE_LAUNCH:
+		return OBSERVED_LAUNCH;
+	case MACHINE_FIND:
+		return c->n_found ? OBSERVED_LIST : 0;
+	case MACHINE_DESCRIBE:
+		return c->listed ? OBSERVED_LIST : OBSERVED_DESCRIBE;
+	case MACHINE_ACCESS:
+		return c->n_found ? OBSERVED_DESCRIBE : 0;
+	default:
+		return 0;
+	}
+}
+
+void draft_observed(struct draft *d, const struct machine_call *c)
+{
+	struct server *s = &d->s;
+	int by = seen_by(c);
+	int64_t at = c->call.began ? c->call.began : d->now;
+
+	if (!by)
+		return;
+	if (at > s->status.observed_at)
+		s->status.observed_at = at;
+	s->status.observed_by = by;
+	s->status.stale_since = 0;
 }
 
 static void succeeded(struct draft *d, const struct machine_call *c)
 {
 	struct reason *r = &d->s.status.reason;
 
+	draft_observed(d, c);
 	/* Having looked is no success of what had failed before. */
 	if (c->what != MACHINE_DESCRIBE || is_leaving(&d->v))
 		*r = (struct reason){0};
@@ -378,8 +413,10 @@ static bool is_answer(struct draft *d, const struct machine_call *c)
 		return false;
 	switch (c->what) {
 	case MACHINE_DESCRIBE:
-		if (is_sure(&d->v, c))
+		if (is_sure(&d->v, c)) {
+			draft_observed(d, c);
 			set_state(d, INSTANCE_TERMINATED);
+		}
 		return true;
 	case MACHINE_TERMINATE:
 		terminated(d);
@@ -394,7 +431,6 @@ static bool is_answer(struct draft *d, const struct machine_call *c)
 
 void draft_outcome(struct draft *d, const struct machine_call *c)
 {
-	d->s.status.observed_at = d->now;
 	if (d->s.status.phase == SERVER_INTENDED ||
 	    d->s.status.phase == SERVER_LEAVING)
 		d->s.attempt.called_at = d->v.called_at;
@@ -413,14 +449,18 @@ void draft_outcome(struct draft *d, const struct machine_call *c)
 bool machine_unchanged(const struct machine_view *v,
 		       const struct machine_call *c)
 {
+	if (c->what == MACHINE_DESCRIBE && c->call.err.code == ERR_NOT_FOUND)
+		return !is_sure(v, c);
+	return !v->s->status.stale_since && machine_same(v, c);
+}
+
+bool machine_same(const struct machine_view *v, const struct machine_call *c)
+{
 	const struct machine *m = &c->found[0];
 	const struct server *s = v->s;
 
-	if (c->what != MACHINE_DESCRIBE)
-		return false;
-	if (c->call.err.code == ERR_NOT_FOUND)
-		return !is_sure(v, c);
-	return c->call.err.code == ERR_NONE && s->status.reason.retry_at == 0 &&
+	return c->what == MACHINE_DESCRIBE && c->call.err.code == ERR_NONE &&
+	       s->status.reason.retry_at == 0 &&
 	       settled_state(v, m->state) == s->status.state &&
 	       same(m->native_state, s->status.native_state) &&
 	       same(m->zone, s->status.zone) &&

@@ -68,7 +68,11 @@ static int shown_state(const struct draft *d)
 		return INSTANCE_TERMINATING;
 	switch (s->status.phase) {
 	case SERVER_LAUNCHED:
-		return s->status.state;
+		return s->status.stale_since &&
+				       instance_may_become(s->status.state,
+							   INSTANCE_UNKNOWN)
+			       ? INSTANCE_UNKNOWN
+			       : s->status.state;
 	case SERVER_GONE:
 		if (d->i.status.launched_at && !d->i.status.change.action)
 			return INSTANCE_TERMINATED;
@@ -144,6 +148,9 @@ static void mirror(struct draft *d)
 	i->status.native_state = s->status.native_state;
 	if (s->status.observed_at)
 		i->status.observed_at = s->status.observed_at;
+	i->status.observed_by = s->status.observed_by;
+	i->status.stale_since =
+		s->status.phase == SERVER_LAUNCHED ? s->status.stale_since : 0;
 	i->status.deadline = s->status.deadline;
 }
 
@@ -167,6 +174,41 @@ static void write_both(struct draft *d)
 	draft_write(d, &instance_kind, &d->i);
 }
 
+/* Nothing but whether and when it was seen is other than before.  A parked
+ * instance that somebody has touched stays newer than its server: see
+ * plan_parked(). */
+static int write_sight(struct draft *d)
+{
+	bool touched = d->s.status.reason.code &&
+		       d->i.meta.revision > d->s.meta.revision;
+
+	mirror(d);
+	assert(instance_may_become(d->was, d->i.status.state));
+	if (!touched)
+		draft_write(d, &server_kind, &d->s);
+	draft_write(d, &instance_kind, &d->i);
+	return d->failed ? -1 : 0;
+}
+
+int machine_write_stale(struct tx *tx, const char *instance, int64_t seen,
+			struct err *err)
+{
+	const struct machine_record record = {.instance = instance};
+	struct draft d = {.tx = tx,
+			  .record = &record,
+			  .arena = tx_arena(tx),
+			  .now = tx_time(tx),
+			  .err = err};
+
+	if (!open_draft(&d) || !d.has_server || d.i.meta.deleted_at ||
+	    d.s.status.phase != SERVER_LAUNCHED || d.s.status.stale_since)
+		return 0;
+	if (d.s.status.observed_at < seen)
+		d.s.status.observed_at = seen;
+	d.s.status.stale_since = d.now;
+	return write_sight(&d);
+}
+
 int machine_record(struct tx *tx, void *ctx, struct err *err)
 {
 	struct draft d = {.tx = tx,
@@ -179,6 +221,10 @@ int machine_record(struct tx *tx, void *ctx, struct err *err)
 
 	if (!open_draft(&d))
 		return 0;
+	if (c && is_of(&d, c) && machine_same(&d.v, c)) {
+		draft_observed(&d, c);
+		return write_sight(&d);
+	}
 	if (c && is_of(&d, c)) {
 		draft_outcome(&d, c);
 		d.changed = true;

@@ -33,3 +33,13 @@ int machine_record(struct tx *tx, void *ctx, struct err *err);
 /* Looking at a machine told nothing new: there is nothing to write down. */
 bool machine_unchanged(const struct machine_view *v,
 		       const struct machine_call *c);
+
+/* It is there and as it was; when it is recorded nothing else is written but
+ * that it was seen. */
+bool machine_same(const struct machine_view *v, const struct machine_call *c);
+
+/* The instance's machine was seen at SEEN, or when its server says, and could
+ * not be since: it is not known any more how it is.  That is for readers; what
+ * the server was last seen to be is what controllers go by. */
+int machine_write_stale(struct tx *tx, const char *instance, int64_t seen,
+			struct err *err) MUST_CHECK;

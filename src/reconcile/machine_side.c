@@ -50,6 +50,7 @@ static size_t uses_now(const struct draft *d, const struct flavor *f,
 
 	i.spec.flavor_id = f->meta.id;
 	i.spec.market = d->s.asked.market;
+	i.spec.public_ip |= d->s.asked.public_ip;
 	i.spec.alternatives = (struct items){0};
 	return usage_of(&i, &f, 1, out);
 }
@@ -60,6 +61,21 @@ static const char *allocation_of(struct draft *d)
 
 	allocation_id(d->i.organization_id, d->i.meta.id, id);
 	return arena_strdup(d->arena, id);
+}
+
+/* What it has is what is wanted: it will not come to use more. */
+static bool is_as_wanted(const struct draft *d)
+{
+	const struct change *c = &d->i.status.change;
+	struct alternative what;
+
+	if ((c->action == CHANGE_RESIZE || c->action == CHANGE_REPLACE) &&
+	    c->step != CHANGE_STARTING)
+		return false;
+	for (size_t n = 0; instance_offering(&d->i, n, &what); n++)
+		if (strcmp(what.flavor_id, d->s.asked.flavor_id) == 0)
+			return true;
+	return false;
 }
 
 void draft_narrow(struct draft *d)
@@ -74,7 +90,7 @@ void draft_narrow(struct draft *d)
 	bool differs = false;
 	size_t n_now;
 
-	if (!old || !f)
+	if (!old || !f || !is_as_wanted(d))
 		return;
 	n_now = uses_now(d, f, now);
 	had = old->amounts.at;

@@ -5,6 +5,7 @@
  * same when it is repeated.  Everything is copied: the documents may change
  * while the call is under way.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "model/image.h"
@@ -66,9 +67,9 @@ static struct items tags(struct work *w, const struct instance *i,
 		to[n] = (struct field_tag){arena_strdup(a, from[n].key),
 					   arena_strdup(a, from[n].value)};
 	to[n++] = (struct field_tag){TAG_SERVER, server};
-	if (place)
-		to[n++] = (struct field_tag){TAG_INSTALLATION,
-					     place->provider->installation};
+	assert(place); /* nothing is planned for one that is not open */
+	to[n++] = (struct field_tag){TAG_INSTALLATION,
+				     place->provider->installation};
 	return (struct items){to, n};
 }
 

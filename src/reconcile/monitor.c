@@ -11,7 +11,7 @@
 #include "reconcile/engine_priv.h"
 #include "reconcile/machine.h"
 #include "reconcile/monitor_plan.h"
-#include "reconcile/monitor_sweep.h"
+#include "reconcile/monitor_stale.h"
 
 /* What one look may use: some hundred thousand machines. */
 #define ARENA_MOST ((size_t)512 << 20)
@@ -28,6 +28,7 @@ struct memo {
 	int64_t whole_at; /* the last that was whole */
 	struct map lost;  /* missing once, as the provider says; owned */
 	struct map first; /* sights of strays: struct first_sight; owned */
+	struct stale_walk walk;
 };
 
 /* A call for one page, or about one machine. */
@@ -122,6 +123,7 @@ static struct sighting *add_sighting(struct sweep *sweep,
 	g->server = arena_strdup(&sweep->arena, s->meta.id);
 	g->revision = s->meta.revision;
 	g->began = began;
+	g->alone = sweep->stage == SWEEP_LOOK;
 	g->next = sweep->sightings;
 	sweep->sightings = g;
 	sweep->moving = true;
@@ -164,14 +166,19 @@ static void compare(struct work *w, const struct place *p,
 				 .s = s,
 				 .facts = &p->facts,
 				 .now = work_now(w)};
+	struct sighting *g;
+	bool again;
 
-	if (!may_judge(w, s, &p->facts, began))
-		return;
 	c.found[0] = *m;
 	c.n_found = 1;
-	if (!machine_unchanged(&v, &c))
-		keep_machine(&sweep->arena, m,
-			     &add_sighting(sweep, s, began)->machine);
+	again = s->status.stale_since && machine_same(&v, &c) &&
+		!work_other_busy(w, &machine_controller, s->instance_id);
+	if (!again &&
+	    (!may_judge(w, s, &p->facts, began) || machine_unchanged(&v, &c)))
+		return;
+	g = add_sighting(sweep, s, began);
+	g->again = again;
+	keep_machine(&sweep->arena, m, &g->machine);
 }
 
 static void take_machine(struct work *w, const struct place *p,
@@ -426,6 +433,36 @@ static void write_sightings(struct work *w, struct sweep *sweep,
 	work_transact(w, monitor_write_sightings, write);
 }
 
+/* Of a list in which too much is missing it is only believed that what is there
+ * is there. */
+static void doubt(struct sweep *sweep)
+{
+	struct sighting **at = &sweep->sightings;
+
+	while (*at)
+		if ((*at)->again)
+			at = &(*at)->next;
+		else
+			*at = (*at)->next;
+	sweep->stage = SWEEP_DOUBT;
+}
+
+/* What is missing for too long is not known any more. */
+static void go_on_doubting(struct work *w, struct memo *m,
+			   const struct place *p)
+{
+	const struct region *r = work_get(w, &region_kind, work_id(w));
+	const struct monitoring *seen = &r->status.monitor;
+	int64_t limit = work_now(w) - monitor_stale_at(0, most_wait(r));
+	bool long_ago = seen->missing_since && seen->missing_since <= limit;
+
+	if (m->sweep->sightings)
+		write_sightings(w, m->sweep, p);
+	else if (!long_ago || !monitor_mark_missed(w, &m->sweep->missed,
+						   seen->observed_at, limit))
+		end(w, m, p, true);
+}
+
 static void go_on(struct work *w, struct memo *m, const struct place *p)
 {
 	const struct region *r = work_get(w, &region_kind, work_id(w));
@@ -439,10 +476,8 @@ static void go_on(struct work *w, struct memo *m, const struct place *p)
 		if (count(w, p)) {
 			sweep->stage = SWEEP_LOOK;
 			if (monitor_trips(sweep->missing, sweep->launched,
-					  (size_t)r->status.monitor.accepted)) {
-				end(w, m, p, true);
-				return;
-			}
+					  (size_t)r->status.monitor.accepted))
+				doubt(sweep);
 		}
 		work_wait(w, work_now(w));
 		return;
@@ -451,6 +486,9 @@ static void go_on(struct work *w, struct memo *m, const struct place *p)
 			return;
 		sweep->stage = SWEEP_WRITE;
 		break;
+	case SWEEP_DOUBT:
+		go_on_doubting(w, m, p);
+		return;
 	default:
 		break;
 	}
@@ -461,12 +499,18 @@ static void go_on(struct work *w, struct memo *m, const struct place *p)
 }
 
 /* Until the next look, or until it must be said that there was none. */
-static void rest(struct work *w, const struct memo *m, const struct region *r,
+static void rest(struct work *w, struct memo *m, const struct region *r,
 		 bool open)
 {
 	static const struct region_write stale = {.what = REGION_STALE};
 	int64_t last = r->status.monitor.observed_at, at;
 
+	/* Where nobody ever looks, nothing gets stale. */
+	if (!last && !m->whole_at) {
+		if (open)
+			work_wait(w, m->next_at);
+		return;
+	}
 	if (last < work_started(w))
 		last = work_started(w);
 	if (last < m->whole_at)
@@ -476,6 +520,10 @@ static void rest(struct work *w, const struct memo *m, const struct region *r,
 		return;
 	if (work_now(w) < at)
 		work_wait(w, at);
+	if (r->status.monitor.stale_since &&
+	    monitor_mark_stale(w, &m->walk, r->status.monitor.observed_at,
+			       work_now(w) - monitor_stale_at(0, most_wait(r))))
+		return;
 	if (open)
 		work_wait(w, m->next_at);
 }
@@ -486,10 +534,9 @@ static void step(struct work *w)
 	struct memo *m = work_memo(w);
 	const struct place *p;
 
-	if (!r || r->meta.deleted_at || r->spec.paused ||
-	    !r->spec.observe_seconds)
+	if (!r || r->meta.deleted_at || !r->spec.observe_seconds)
 		return;
-	p = work_place(w, work_id(w));
+	p = r->spec.paused ? NULL : work_place(w, work_id(w));
 	if (p && !p->facts.tags)
 		return;
 	if (!p)

@@ -13,7 +13,9 @@ struct sighting {
 	const char *server;
 	int64_t revision; /* the server's, when it was compared */
 	int64_t began;    /* the call that saw it */
+	bool alone;       /* it was looked at by itself */
 	bool gone;        /* the provider has no such machine */
+	bool again;       /* it is as it was, but had not been seen for long */
 	struct machine machine;
 };
 
@@ -42,6 +44,7 @@ enum sweep_stage {
 	SWEEP_COUNT, /* what is missing */
 	SWEEP_LOOK,  /* at each of those */
 	SWEEP_WRITE, /* and remove orphans */
+	SWEEP_DOUBT, /* too much is missing: what is not known any more */
 };
 
 struct sweep {

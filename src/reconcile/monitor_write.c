@@ -67,7 +67,8 @@ static int write_one(struct tx *tx, const struct sighting_write *w,
 	const struct instance *i =
 		s ? tx_get(tx, &instance_kind, s->instance_id) : NULL;
 	struct machine_call c = {.what = MACHINE_DESCRIBE,
-				 .call.began = g->began};
+				 .call.began = g->began,
+				 .listed = !g->alone};
 	struct machine_record r = {.random = w->random, .call = &c};
 
 	/* Somebody has written about it since it was compared. */
@@ -87,7 +88,8 @@ static int write_one(struct tx *tx, const struct sighting_write *w,
 	}
 	r.known = w->known;
 	r.known.facts = &w->facts;
-	tell(tx, s, g);
+	if (!g->again)
+		tell(tx, s, g);
 	return machine_record(tx, &r, err);
 }
 

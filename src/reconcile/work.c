@@ -131,15 +131,13 @@ void work_poke(struct work *w)
 bool work_other_busy(const struct work *w, const struct controller *c,
 		     const char *id)
 {
-	for (size_t i = 0; controllers[i]; i++) {
-		const struct work *other;
+	const struct work *other;
+	size_t i = 0;
 
-		if (controllers[i] != c)
-			continue;
-		other = map_get(&w->engine->works[i], id);
-		return other && other->state != WORK_WAITING;
-	}
-	return false;
+	while (controllers[i] != c)
+		i++;
+	other = map_get(&w->engine->works[i], id);
+	return other && other->state != WORK_WAITING;
 }
 
 const char *work_installation(const struct work *w)
@@ -193,11 +191,9 @@ const void *work_get(struct work *w, const struct kind *k, const char *id)
 void *work_copy(struct work *w, const struct kind *k, const char *id)
 {
 	const void *object = work_get(w, k, id);
-	struct copied *c;
+	struct copied *c = xcalloc(1, sizeof(*c));
 
-	if (!object)
-		return NULL;
-	c = xcalloc(1, sizeof(*c));
+	assert(object);
 	c->object = field_copy(k->fields, k->size, object);
 	c->next = w->copies;
 	w->copies = c;
@@ -261,8 +257,7 @@ static void call_done(struct asking *a)
 
 	w->state = WORK_STEPPING;
 	w->now = clock_wall(w->engine->conf.clock);
-	if (a->call->done)
-		a->call->done(w, a->call);
+	a->call->done(w, a->call);
 	if (w->state == WORK_STEPPING) {
 		rest(w);
 		if (poked || !waits(w))

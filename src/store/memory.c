@@ -66,6 +66,40 @@ void disk_free(struct disk *d)
 	free(d);
 }
 
+struct disk *disk_copy(const struct disk *d)
+{
+	struct disk *copy = xcalloc(1, sizeof(*copy));
+
+	*copy = *d;
+	copy->tap = NULL;
+	copy->room = d->n;
+	copy->rows = xcalloc(d->n + 1, sizeof(*d->rows));
+	for (size_t i = 0; i < d->n; i++) {
+		copy->rows[i] = d->rows[i];
+		copy->rows[i].data = NULL;
+		set_data(&copy->rows[i], d->rows[i].data, d->rows[i].len);
+	}
+	copy->audits_room = d->n_audits;
+	copy->audits = xcalloc(d->n_audits + 1, sizeof(*d->audits));
+	for (size_t i = 0; i < d->n_audits; i++) {
+		const struct audit *e = &d->audits[i].note->entry;
+
+		copy->audits[i] = d->audits[i];
+		copy->audits[i].note =
+			note_new(e->organization, e->text, e->len);
+		copy->audits[i].note->entry.at = e->at;
+		copy->audits[i].note->entry.revision = e->revision;
+	}
+	return copy;
+}
+
+void disk_tell(const struct disk *d)
+{
+	for (size_t i = 0; d->tap && i < d->n; i++)
+		if (d->rows[i].data)
+			d->tap(d->tap_ctx, &d->rows[i]);
+}
+
 size_t disk_audits(const struct disk *d, const struct disk_audit **ret)
 {
 	*ret = d->audits;

@@ -17,6 +17,9 @@ struct disk;
 
 struct disk *disk_new(void);
 void disk_free(struct disk *d);
+
+/* Another with the same rows and the same trail. */
+struct disk *disk_copy(const struct disk *d);
 uint64_t disk_newest(const struct disk *d);
 size_t disk_rows(const struct disk *d); /* how many there are, trimmed or not */
 
@@ -26,6 +29,9 @@ void disk_tear(struct disk *d, uint64_t revision);
 /* Have FN told of every row that comes to the disk, for a test's own view. */
 void disk_tap(struct disk *d, void (*fn)(void *ctx, const struct row *row),
 	      void *ctx);
+
+/* Tell the tap of the rows that are there already. */
+void disk_tell(const struct disk *d);
 
 /* The audit trail, as it lies there; whether its chain holds. */
 struct disk_audit {

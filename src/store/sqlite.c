@@ -221,16 +221,17 @@ static void end_if_unsynced(sqlite3 *db)
 }
 
 /* Only these are known to come before the record that commits is whole in the
- * write-ahead log.  After others (no room for the shared index) it may be
- * there, and whoever opens the file next would find it. */
+ * write-ahead log.  After others (a write that failed may have been done, no
+ * room for the shared index) it may be there, and whoever opens the file next
+ * would find it. */
 static int commit(sqlite3 *db)
 {
 	if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
 	end_if_unsynced(db);
+	if (sqlite_has_no_room(db))
+		return -1;
 	switch (sqlite3_extended_errcode(db)) {
-	case SQLITE_FULL:
-	case SQLITE_IOERR_WRITE:
 	case SQLITE_IOERR_READ:
 	case SQLITE_IOERR_SHORT_READ:
 		return -1;

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 
 /* ERR from DB's last error, in words that say what to do. */
 int sqlite_err(sqlite3 *db, struct err *err, const char *what);
+
+/* Whether DB's last error is that a write found the disk full, a quota used up
+ * or the file too large: less than all of it was written, then. */
+bool sqlite_has_no_room(sqlite3 *db);
 
 int sqlite_exec(sqlite3 *db, const char *sql, struct err *err);
 

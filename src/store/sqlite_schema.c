@@ -26,19 +26,63 @@ static const char *const upgrades[SQLITE_VERSION_NOW] = {
 	"ALTER TABLE audit ADD COLUMN hash BLOB NOT NULL DEFAULT x'';",
 };
 
+/* What the system last said against a call on FILE; 0 when it never did. */
+static int errno_of(sqlite3_file *file)
+{
+	int code = 0;
+
+	if (file && file->pMethods)
+		file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO,
+					     &code);
+	return code;
+}
+
+static int last_errno(sqlite3 *db, int which)
+{
+	sqlite3_file *file = NULL;
+
+	sqlite3_file_control(db, NULL, which, &file);
+	return errno_of(file);
+}
+
+bool sqlite_has_no_room(sqlite3 *db)
+{
+	int code = last_errno(db, SQLITE_FCNTL_JOURNAL_POINTER);
+
+	return (sqlite3_errcode(db) & 0xff) == SQLITE_FULL ||
+	       (sqlite3_extended_errcode(db) == SQLITE_IOERR_WRITE &&
+		(code == ENOSPC || code == EDQUOT || code == EFBIG));
+}
+
+/* SQLite calls a page that the disk refuses to give a damaged one; nobody
+ * should restore a backup for that. */
+static int damaged(sqlite3 *db, struct err *err, const char *what,
+		   const char *why)
+{
+	int code = last_errno(db, SQLITE_FCNTL_FILE_POINTER);
+
+	if (!code)
+		code = last_errno(db, SQLITE_FCNTL_JOURNAL_POINTER);
+	if (code)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "%s: the disk failed (%s); nothing was written",
+			       what, strerror(code));
+	return err_set(err, ERR_INTERNAL,
+		       "%s: the database is damaged (%.120s); restore a "
+		       "backup with 'muster restore'",
+		       what, why);
+}
+
 int sqlite_err(sqlite3 *db, struct err *err, const char *what)
 {
 	int code = sqlite3_errcode(db) & 0xff;
 
-	if (code == SQLITE_FULL)
+	if (sqlite_has_no_room(db))
 		return err_set(err, ERR_UNAVAILABLE,
 			       "%s: the disk is full; nothing was written",
 			       what);
 	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-		return err_set(err, ERR_INTERNAL,
-			       "%s: the database is damaged (%s); restore a "
-			       "backup with 'muster restore'",
-			       what, sqlite3_errmsg(db));
+		return damaged(db, err, what, sqlite3_errmsg(db));
 	if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
 		return err_set(err, ERR_UNAVAILABLE,
 			       "%s: another program has the database locked; "
@@ -92,10 +136,7 @@ int sqlite_check_sound(sqlite3 *db, struct err *err)
 	if (!said)
 		r = sqlite_err(db, err, "database");
 	else if (strcmp(said, "ok") != 0)
-		r = err_set(err, ERR_INTERNAL,
-			    "the database is damaged (%.120s); restore a "
-			    "backup with 'muster restore'",
-			    said);
+		r = damaged(db, err, "database", said);
 	sqlite3_finalize(st);
 	return r;
 }

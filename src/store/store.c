@@ -474,6 +474,13 @@ uint64_t store_revision(const struct store *s)
 	return s->durable;
 }
 
+int64_t store_time(const struct store *s)
+{
+	int64_t now = clock_wall(s->conf.clock);
+
+	return now < s->last_at ? s->last_at : now;
+}
+
 void store_stats(const struct store *s, struct store_stats *ret)
 {
 	*ret = (struct store_stats){

@@ -257,11 +257,9 @@ void change_undo(struct store *s, struct change *c)
  * the revision the function is told. */
 void tx_run(struct store *s, struct txn *t)
 {
-	int64_t now = clock_wall(s->conf.clock);
+	int64_t now = store_time(s);
 	struct tx tx = {.store = s};
 
-	if (now < s->last_at)
-		now = s->last_at;
 	tx.change = change_new(s->newest + 1, now);
 	t->change = NULL;
 	t->revision = 0;

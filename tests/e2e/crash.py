@@ -34,7 +34,7 @@ CRASHES = int(os.environ.get("CRASHES", "15"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 30))))
 PROCESSES, THREADS = 2, 25
 OBJECTS_MOST = 12
-PLURAL = {"organization": "organizations", "project": "projects"}
+KINDS = ("organization", "project")
 
 
 class InDoubt(Exception):
@@ -154,7 +154,7 @@ class Writer:
             pass  # a read that only wanted to know; the object is let go
 
     def create(self):
-        kind = self.random.choice(list(PLURAL))
+        kind = self.random.choice(KINDS)
         shared = self.random.random() < 0.05
         name = f"shared-{int(time.monotonic() * 8)}" if shared else \
             self.marker()
@@ -166,7 +166,7 @@ class Writer:
         while True:
             try:
                 status, replayed, answer = self.ask(
-                    "POST", f"/v1/{PLURAL[kind]}", body, Idempotency_Key=key)
+                    "POST", f"/v1/{kind}s", body, Idempotency_Key=key)
                 break
             except InDoubt:
                 self.doubts += 1
@@ -200,7 +200,7 @@ class Writer:
         """What is there now; asks until somebody answers."""
         while True:
             try:
-                status, _, answer = self.ask("GET", f"/v1/{PLURAL[kind]}/{id}")
+                status, _, answer = self.ask("GET", f"/v1/{kind}s/{id}")
                 return answer if status == 200 else None
             except InDoubt:
                 pass
@@ -215,7 +215,7 @@ class Writer:
         while True:
             try:
                 status, _, answer = self.ask(
-                    "PATCH", f"/v1/{PLURAL[kind]}/{id}", body,
+                    "PATCH", f"/v1/{kind}s/{id}", body,
                     If_Match=f'"{revision}"')
                 break
             except InDoubt:
@@ -253,7 +253,7 @@ class Writer:
     def delete(self):
         id, kind, name, was, revision = self.pick()
         try:
-            status, _, answer = self.ask("DELETE", f"/v1/{PLURAL[kind]}/{id}")
+            status, _, answer = self.ask("DELETE", f"/v1/{kind}s/{id}")
             if status != 204:
                 self.failed(f"delete {name}: {status} {answer}")
             self.deleted.append((kind, id))
@@ -303,6 +303,7 @@ class Watcher:
         self.last = None if fresh else 1
         self.revisions, self.hashes = array.array("Q"), array.array("q")
         self.snapshots = []  # (revision, hashes, where the events begin)
+        self.part = []       # of a revision whose last event has not come
         self.connections = 0
         self.wrong = []
 
@@ -311,18 +312,17 @@ class Watcher:
         if block.startswith(b":"):
             return snapshot
         if not block.startswith(b"id: "):
-            if snapshot is None:
-                self.wrong.append(f"no id: {block[:80]!r}")
-            else:
-                snapshot.append(hash(block))
+            (self.part if snapshot is None else snapshot).append(hash(block))
             return snapshot
         self.last = int(block[4:block.index(b"\n")])
         if b"\nevent: ready\n" in block:
             self.snapshots.append((self.last, sorted(snapshot),
                                    len(self.revisions)))
             return None
-        self.revisions.append(self.last)
-        self.hashes.append(hash(block))
+        for event in self.part + [hash(block)]:
+            self.revisions.append(self.last)
+            self.hashes.append(event)
+        self.part = []
         return snapshot
 
     def is_done(self, final):
@@ -357,6 +357,7 @@ class Watcher:
 
     def connect(self, port, token):
         headers = {"Accept": "text/event-stream"}
+        self.part = []
         if self.fresh:
             self.last = None
         if self.last is not None:
@@ -364,7 +365,7 @@ class Watcher:
         sock = socket.create_connection(("127.0.0.1", port.value), PATIENCE)
         try:
             sock.sendall(request_bytes(
-                "GET", f"/v1/{PLURAL[self.kind]}{self.query}", token, headers))
+                "GET", f"/v1/{self.kind}s{self.query}", token, headers))
             status, _, rest = read_head(sock)
         except OSError:
             sock.close()
@@ -473,13 +474,13 @@ class Version:
 class Replay:
     """The log, read as a server would: what there was at each revision."""
 
-    def __init__(self, rows):
-        self.events = {kind: [] for kind in PLURAL}  # (revision, before, now)
+    def __init__(self, rows, kinds=KINDS):
+        self.events = {kind: [] for kind in kinds}  # (revision, before, now)
         self.now = {}
         self.markers = {}
         for revision, writes in sorted(rows.items()):
             for _, kind, id, text in writes:
-                if kind in PLURAL:
+                if kind in kinds:
                     self.write(revision, kind, id, text)
 
     def write(self, revision, kind, id, text):
@@ -493,20 +494,21 @@ class Replay:
         self.events[kind].append((revision, id, before, now))
 
     def stream(self, kind, only_red):
-        """What a watch has to say: revisions, and hashes of events."""
+        """What a watch has to say: revisions, and hashes of events.  The last
+        event of a revision has its number as an id."""
         revisions, hashes = array.array("Q"), array.array("q")
-
-        def add(revision, block):
-            revisions.append(revision)
-            hashes.append(hash(block))
-
+        events = []
         for revision, id, before, now in self.events[kind]:
             if now and (now.is_red or not only_red):
-                add(revision, b"id: %d\nevent: put\ndata: %s"
-                    % (revision, now.text))
+                events.append((revision, b"event: put\ndata: " + now.text))
             elif before and (before.is_red or not only_red):
-                add(revision, b'id: %d\nevent: delete\ndata: {"id":"%s",'
-                    b'"revision":%d}' % (revision, id.encode(), revision))
+                events.append((revision, b'event: delete\ndata: {"id":"%s",'
+                               b'"revision":%d}' % (id.encode(), revision)))
+        for n, (revision, block) in enumerate(events):
+            if n + 1 == len(events) or events[n + 1][0] != revision:
+                block = b"id: %d\n%s" % (revision, block)
+            revisions.append(revision)
+            hashes.append(hash(block))
         return revisions, hashes
 
     def snapshots(self, kind, revisions):
@@ -613,10 +615,10 @@ def check_watchers(watchers, replay):
 
 
 def check_state(client, replay):
-    for kind, plural in PLURAL.items():
+    for kind in KINDS:
         have, after = [], ""
         while True:
-            page = client.get(f"/v1/{plural}?limit=500{after}").json
+            page = client.get(f"/v1/{kind}s?limit=500{after}").json
             have += page["items"]
             if "next" not in page:
                 break
@@ -624,9 +626,9 @@ def check_state(client, replay):
         want = {id: json.loads(now.text)
                 for (k, id), now in replay.now.items() if k == kind}
         tap.ok({o["id"]: o for o in have} == want and len(have) == len(want),
-               f"the server lists the {plural} that the log adds up to")
+               f"the server lists the {kind}s that the log adds up to")
         names = [o["name"] for o in have]
-        tap.eq(len(names), len(set(names)), f"names of {plural} are unique")
+        tap.eq(len(names), len(set(names)), f"names of {kind}s are unique")
 
 
 def first_starts():
@@ -655,9 +657,9 @@ def main():
     client = Client(server)
     home = client.post("/v1/organizations", {"name": "home"}).json
     port = context.Value("i", server.port, lock=False)
-    finals = {kind: context.Value("q", 0, lock=False) for kind in PLURAL}
+    finals = {kind: context.Value("q", 0, lock=False) for kind in KINDS}
     stop = context.Event()
-    watchers = [Watcher(kind) for kind in PLURAL for _ in range(3)]
+    watchers = [Watcher(kind) for kind in KINDS for _ in range(3)]
     watchers += [Watcher("project", "?tag=color=red"),
                  Watcher("organization", "?tag=color=red"),
                  Watcher("project", f"?organizationId={home['id']}"

@@ -3,9 +3,10 @@
 mended; what is nobody's is found."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 from machines import World
-from muster import run, tap, wait_for
+from muster import Client, run, tap, wait_for
 
 SOON = 60
 
@@ -34,6 +35,54 @@ def removed(w):
     tap.eq(gone["status"]["reason"]["code"], "not_found",
            "a machine that was removed behind our back is shown as gone")
     tap.eq(w.cloud.of(one), [], "and is not replaced")
+
+
+def looks(w):
+    """How often the machines of the region were looked at by themselves."""
+    return sum(int(line.split()[-1])
+               for line in w.api.get("/metrics").body.decode().splitlines()
+               if line.startswith("muster_region_calls_total")
+               and 'call="describe"' in line)
+
+
+def fresh(w):
+    """A read that may not be older than its caller allows."""
+    one = w.instance("fresh")
+    target = f"/v1/instances/{one['id']}"
+    w.cloud.ask(f"/machines/{one['status']['providerId']}/fail", {})
+    seen = w.api.get(target + "?maxStalenessMs=0").json["status"]
+    tap.ok(seen["state"] == "failed" and seen["observedBy"] == "describe" and
+           seen["observedAt"] > one["status"]["observedAt"],
+           "maxStalenessMs has the machine looked at first", seen)
+    before = looks(w)
+    with ThreadPoolExecutor(20) as many:
+        answers = list(many.map(
+            lambda n: Client(w.server).get(target + "?maxStalenessMs=60000"),
+            range(100)))
+    tap.ok({a.status for a in answers} == {200} and looks(w) == before,
+           "what is fresh enough is asked of nobody", looks(w) - before)
+    for query, words in (("maxStalenessMs=soon", "must be a number"),
+                         ("maxStalenessMs=-1", "must be a number"),
+                         ("maxStalenessMs=0&wait=running", "wait"),
+                         ("maxStalenessMs=0&timeoutMs=0", "timeoutMs")):
+        reply = w.api.get(f"{target}?{query}")
+        tap.ok(reply.status == 400 and words in reply.json["detail"],
+               f"?{query} is refused", reply.json)
+    for other in ("/v1/instances?", f"/v1/regions/{w.region}?"):
+        reply = w.api.get(other + "maxStalenessMs=0")
+        tap.ok("maxStalenessMs" in reply.json.get("detail", ""),
+               f"and so it is at {other[:-1]}", reply.json)
+    w.cloud.ask(f"/machines/{one['status']['providerId']}/boot", {})
+    w.cloud.set(hangRate=1000, hangMs=5000)
+    reply = w.api.get(target + "?maxStalenessMs=0&timeoutMs=200")
+    tap.ok(reply.status == 504 and reply.json["code"] == "timeout",
+           "a provider that does not answer in time is a 504", reply.json)
+    tap.eq(w.api.get(target).status, 200,
+           "and what was known is read without it")
+    w.cloud.set(hangRate=0)
+    tap.ok(wait_for(lambda: w.api.get(
+        target + "?maxStalenessMs=0").json["status"]["state"] == "running",
+        SOON), "afterwards it is as before", w.read(one))
 
 
 def orphan(w):
@@ -67,7 +116,7 @@ def orphan(w):
 def main():
     w = World({"pollMs": 20, "consistencyMs": 0, "launchLimitMs": 1000},
               spec={"observeSeconds": 5})
-    for section in (stopped, removed, orphan):
+    for section in (stopped, removed, fresh, orphan):
         tap.section(section, w)
     tap.eq(run("fsck", "--data", w.server.data)[0], 0,
            "fsck finds no difference")

@@ -677,6 +677,20 @@ def rebuilds(w):
     tap.eq((after["spec"]["imageId"], after["status"]["providerId"]),
            (w.images["ubuntu-24.04"], one["status"]["providerId"]),
            "which it has from then on, on the same machine")
+    pause(w, True)
+    taken("what a paused region is asked for is begun later", w.call.post(
+        path + "/rebuild?allow=rebuild", {}), 202)
+    refused("and meanwhile nothing else", w.call.patch(
+        path + "?allow=restart", {"spec": {"flavorId": w.flavors["medium"]}}),
+        409, word="a rebuild of the machine is under way")
+    pause(w, False)
+    w.settled(one)
+
+
+def pause(w, paused):
+    taken("the region is paused" if paused else "the region goes on",
+          w.admin.patch(f"/v1/regions/{w.region}",
+                        {"spec": {"paused": paused}}))
 
 
 def snapshots(w):

@@ -96,9 +96,9 @@ class Cloud:
 class World:
     """A server, a cloud, and a project with a network in it."""
 
-    def __init__(self, cloud=None, config=None, spec=None):
+    def __init__(self, cloud=None, config=None, spec=None, server=None):
         self.cloud = Cloud(**(cloud or {})).start()
-        self.server = Server(config).start()
+        self.server = (server or Server(config)).start()
         self.api = Client(self.server)
         self.region = self.make("regions", {"name": "sim", "spec": {
             "provider": "sim", "options": {"endpoint": self.cloud.url},

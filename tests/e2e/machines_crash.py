@@ -30,7 +30,7 @@ from muster import PATIENCE, Client, run, tap, wait_for
 OPERATIONS = int(os.environ.get("OPERATIONS", "200"))
 KILLS = int(os.environ.get("KILLS", "15"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 30))))
-TOKENS = not sys.argv[2:]
+TOKENS = not {"no-tokens", "no-tags"} & set(sys.argv[2:])
 TAGS = "no-tags" not in sys.argv[2:]
 CLIENTS = 8
 HELD_MOST = 12  # instances a client
@@ -69,8 +69,8 @@ class Count:
 class Worker:
     """A client with instances of its own; it knows what it was told."""
 
-    def __init__(self, n, world, count):
-        self.n, self.world, self.count = n, world, count
+    def __init__(self, n, world, count, most=HELD_MOST):
+        self.n, self.world, self.count, self.most = n, world, count, most
         self.random = random.Random(SEED * 1000 + n)
         self.api = Client(world.server)
         self.made = {}     # id: name; acknowledged
@@ -191,7 +191,7 @@ class Worker:
     def step(self):
         if len(self.made) < 2:
             what = self.create
-        elif len(self.made) >= HELD_MOST:
+        elif len(self.made) >= self.most:
             what = self.delete
         else:
             what = self.random.choice((
@@ -366,4 +366,5 @@ def main():
     tap.end()
 
 
-main()
+if __name__ == "__main__":
+    main()

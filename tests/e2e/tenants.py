@@ -809,6 +809,20 @@ def acting_for_another(w):
     tap.eq(act(admin.call, suspended).status, 403, "nobody is a suspended one")
 
 
+def nothing_is_in_two_organizations(w):
+    """Nor can those make it so who see both."""
+    wrong = {"userIds": [w.b.user], "projectIds": [w.b.project],
+             "roleIds": [w.b.ids["roles"]],
+             "serviceAccountIds": [w.b.ids["serviceaccounts"]]}
+    for field, ids in wrong.items():
+        reply = w.admin.post("/v1/groups", {
+            "name": "both", "organizationId": w.a.id, field: ids})
+        tap.eq(reply.status, 422, f"a group has none of another organization's"
+               f" {field}")
+        reply = w.admin.patch(f"/v1/groups/{w.a.ids['groups']}", {field: ids})
+        tap.eq(reply.status, 422, "nor does it get one")
+
+
 def many_projects(w):
     """As much as a tenant can put into its own groups."""
     create_many(w.server, [("/v1/projects", {
@@ -848,7 +862,7 @@ def main():
                     administrators_appoint, built_in_roles_are_fixed,
                     platform_reader, token_scopes,
                     acting_for_another, a_long_watch_for_another,
-                    many_projects, long_lists_are_not_told):
+                    nothing_is_in_two_organizations, many_projects, long_lists_are_not_told):
         tap.section(section, world)
     tap.ok(not contract.problems, "every answer was as the document says",
            *contract.problems[:5])

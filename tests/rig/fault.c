@@ -70,9 +70,15 @@ static int fault_read(sqlite3_file *f, void *to, int n, sqlite3_int64 at)
 
 static int fault_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 {
-	if (fault_strikes(FAULT_WRITE))
-		return atomic_load(&fault.code);
-	return FAULT_REAL(f)->xWrite(f, p, n, at);
+	int code = fault_strikes(FAULT_WRITE) ? atomic_load(&fault.code)
+					      : SQLITE_OK;
+	int r;
+
+	/* Such a one may have been done. */
+	if (code != SQLITE_OK && code != SQLITE_IOERR_WRITE)
+		return code;
+	r = FAULT_REAL(f)->xWrite(f, p, n, at);
+	return r == SQLITE_OK ? code : r;
 }
 
 static int fault_truncate(sqlite3_file *f, sqlite3_int64 size)

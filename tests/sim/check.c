@@ -47,6 +47,17 @@ static bool read_document(const struct ask *a, struct seen *ret)
 	return ok;
 }
 
+/* What was to be changed only as it was known has not changed before. */
+static void check_match(struct ask *a, const struct seen *s)
+{
+	const struct fact *before =
+		model_at(model(a), s->revision - 1, a->noun, s->id);
+
+	if (a->if_match && (!before || before->revision != a->if_match))
+		model_broken(model(a), "%s: written over what %llu was",
+			     a->target, (unsigned long long)a->if_match);
+}
+
 /* Rule 12: what was acknowledged is on the disk, once, as it was told. */
 static void check_written(struct ask *a)
 {
@@ -67,6 +78,7 @@ static void check_written(struct ask *a)
 		model_broken(model(a),
 			     "%s: told otherwise than written: %.200s",
 			     a->target, a->reply);
+	check_match(a, &s);
 	/* A key is forgotten with the log that holds it. */
 	if (model_count(model(a), a->op) != 1 && !a->world->small_log)
 		model_broken(model(a), "op %ld was done %zu times", a->op,

@@ -119,19 +119,27 @@ void put_volume(struct stage *s, int64_t gib)
 	stage_put(s, &volume_kind, &v);
 }
 
-/* How often WORD is in the cloud's own account of itself. */
-int scene_in_cloud(struct stage *s, const char *word)
+struct provider *scene_provider(struct stage *s)
 {
 	const struct place *p =
 		site_place(regions_site(s->engine->regions, REGION));
-	struct provider *provider;
+	struct provider *provider = NULL;
+
+	if (p)
+		memcpy(&provider, &p->provider, sizeof(provider));
+	return provider;
+}
+
+/* How often WORD is in the cloud's own account of itself. */
+int scene_in_cloud(struct stage *s, const char *word)
+{
+	struct provider *p = scene_provider(s);
 	struct buf truth = BUF_INIT((size_t)64 << 20);
 	int n = 0;
 
 	if (!p)
 		return -1;
-	memcpy(&provider, &p->provider, sizeof(provider));
-	sim_cloud_truth(sim_truth(provider), &truth);
+	sim_cloud_truth(sim_truth(p), &truth);
 	for (const char *at = buf_str(&truth); (at = strstr(at, word)); at++)
 		n++;
 	buf_release(&truth);

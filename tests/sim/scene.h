@@ -8,6 +8,8 @@
 #include "model/region.h"
 #include "stage.h"
 
+struct provider;
+
 #define ORG     "00000000-0000-7000-8000-00000000000a"
 #define PROJECT "00000000-0000-7000-8000-00000000000b"
 #define REGION  "00000000-0000-7000-8000-00000000000c"
@@ -31,6 +33,9 @@ void put_network_as(struct stage *s, const char *id, const char *name);
 /* A group with a rule about its PEER, if any. */
 void put_group(struct stage *s, const char *id, const char *peer);
 void put_volume(struct stage *s, int64_t gib);
+
+/* The region's provider, to be meddled with; NULL: it is closed. */
+struct provider *scene_provider(struct stage *s);
 
 /* How often WORD is in the cloud's own account of itself; -1: it is closed. */
 int scene_in_cloud(struct stage *s, const char *word);

@@ -111,6 +111,42 @@ static void a_deletion_finds_what_a_crash_left(void)
 	}
 }
 
+/* It was launched by a call that nobody knows of any more, and stopped by
+ * somebody else since. */
+static void a_deletion_finds_one_that_is_stopped(void)
+{
+	struct yard y;
+	const char *id = begin(&y, "{}"), *machine;
+
+	reach_call(&y);
+	machine = yard_launch(&y, yard_server(&y, id)->meta.id,
+			      DISK_INSTALLATION);
+	CHECK(yard_power(&y, machine, false));
+	yard_crash(&y);
+	yard_delete(&y, id);
+	end(&y, id);
+}
+
+/* What was written before a crash is older than what began after it, whatever
+ * the clock says. */
+static void a_clock_that_is_put_back_loses_no_machine(void)
+{
+	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
+		struct yard y;
+		const char *id = begin(&y, clouds[c]);
+
+		reach_call(&y);
+		yard_call(&y, false);
+		y.now -= 5 * MINUTE;
+		yard_crash(&y);
+		yard_delete(&y, id);
+		yard_run(&y, 10 * MINUTE);
+		end(&y, id);
+		if (!test_ok)
+			test_check(false, clouds[c], __FILE__, __LINE__);
+	}
+}
+
 static void a_crash_around_a_termination_ends_all_the_same(void)
 {
 	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
@@ -127,6 +163,24 @@ static void a_crash_around_a_termination_ends_all_the_same(void)
 				test_check(false, clouds[c], __FILE__, m);
 		}
 	}
+}
+
+/* That it was asked to go is not that it has gone, and what it uses is used
+ * until then. */
+static void what_is_written_goes_when_the_machine_has_gone(void)
+{
+	struct yard y;
+	const char *id = begin(&y, "{\"terminateMs\":60000}");
+
+	yard_run(&y, MINUTE);
+	CHECK(runs(&y, id));
+	yard_delete(&y, id);
+	for (int n = 0; n < 200 && yard_machines(&y); n++) {
+		CHECK(yard_instance(&y, id) != NULL);
+		CHECK(yard_count(&y, &allocation_kind) == 1);
+		yard_run(&y, 1000);
+	}
+	end(&y, id);
 }
 
 static void ubuntu(struct instance *i)
@@ -252,7 +306,9 @@ static void a_volume_is_one_instance_s(void)
 {
 	struct yard y;
 	const char *id = begin(&y, NULL), *other;
+	const struct volume *v;
 	struct instance i;
+	struct record r;
 	bool first;
 
 	i = yard_spec(&y, "other");
@@ -262,6 +318,10 @@ static void a_volume_is_one_instance_s(void)
 	yard_run(&y, MINUTE);
 	first = runs(&y, id);
 	CHECK(first != runs(&y, other));
+	CHECK(store_get(y.store, 0, &volume_kind, YARD_VOLUME, &r));
+	v = r.object;
+	CHECK_STR(v->status.instance_id, first ? id : other);
+	CHECK(yard_server(&y, first ? other : id)->status.volumes.n == 0);
 	yard_delete(&y, first ? id : other);
 	yard_run(&y, MINUTE);
 	CHECK(runs(&y, first ? other : id));
@@ -568,7 +628,10 @@ int main(void)
 {
 	RUN(a_crash_around_a_launch_loses_no_machine_and_makes_no_second);
 	RUN(a_deletion_finds_what_a_crash_left);
+	RUN(a_deletion_finds_one_that_is_stopped);
+	RUN(a_clock_that_is_put_back_loses_no_machine);
 	RUN(a_crash_around_a_termination_ends_all_the_same);
+	RUN(what_is_written_goes_when_the_machine_has_gone);
 	RUN(a_crash_in_a_replacement_leaves_one_machine);
 	RUN(an_answer_that_is_lost_is_asked_for_again);
 	RUN(a_deletion_before_the_launch_calls_nothing);

@@ -2,86 +2,10 @@
  * cloud. */
 #include <stdlib.h>
 
-#include "model/event.h"
-#include "model/image.h"
+#include "herd.h"
 #include "model/region.h"
+#include "reconcile/monitor_sweep.h"
 #include "test.h"
-#include "yard.h"
-
-#define SECOND 1000
-#define MINUTE 60000
-
-/* A yard with N instances that run, looked at once a minute when still. */
-static void begin(struct yard *y, const char *options, int n)
-{
-	char name[32];
-
-	yard_open(y, options);
-	for (int i = 0; i < n; i++) {
-		struct instance spec;
-
-		snprintf(name, sizeof(name), "web-%d", i);
-		spec = yard_spec(y, name);
-		yard_create(y, &spec);
-		if (i % 1000 == 999)
-			yard_run(y, 10 * SECOND);
-	}
-	yard_run(y, MINUTE);
-	CHECK(yard_machines(y) == (size_t)n);
-	yard_observe(y, 60);
-	yard_run(y, 5 * MINUTE);
-}
-
-static const char *id_of(int n)
-{
-	static char ids[8][37];
-	static unsigned next;
-	char *id = ids[next++ % 8], name[32];
-
-	snprintf(name, sizeof(name), "web-%d", n);
-	instance_id(YARD_NETWORK, name, id);
-	return id;
-}
-
-static const struct instance *at(const struct yard *y, int n)
-{
-	return yard_instance(y, id_of(n));
-}
-
-static const char *machine_of(const struct yard *y, int n)
-{
-	static char id[64];
-
-	snprintf(id, sizeof(id), "%s", at(y, n)->status.provider_id);
-	return id;
-}
-
-static bool drift(struct yard *y, int n, const char *what)
-{
-	return yard_drift(y, machine_of(y, n), what);
-}
-
-static bool told(const struct yard *y, int n, const char *reason)
-{
-	return yard_told(y, id_of(n), reason);
-}
-
-/* How often REASON was told of the region. */
-static int64_t region_told(const struct yard *y, const char *reason)
-{
-	struct scan scan = store_scan(y->store, 0, &event_kind, NULL);
-	struct record r;
-	size_t effort = 0;
-
-	while (scan_next(&scan, &r, &effort)) {
-		const struct happening *e = r.object;
-
-		if (strcmp(e->object_id, YARD_REGION) == 0 &&
-		    strcmp(e->reason, reason) == 0)
-			return e->count;
-	}
-	return 0;
-}
 
 static void nothing_is_written_of_what_is_as_it_was(void)
 {
@@ -89,18 +13,18 @@ static void nothing_is_written_of_what_is_as_it_was(void)
 	int64_t first, last;
 	uint64_t calls, revision;
 
-	begin(&y, NULL, 3);
+	herd_open(&y, NULL, 3);
 	calls = y.calls;
 	revision = store_revision(y.store);
-	first = at(&y, 0)->meta.revision;
+	first = herd_at(&y, 0)->meta.revision;
 	last = yard_region(&y)->status.monitor.observed_at;
 	CHECK(last != 0);
 	yard_run(&y, 30 * MINUTE);
 	CHECK(y.calls >= calls + 28 && y.calls <= calls + 32);
 	CHECK(store_revision(y.store) <= revision + 31);
-	CHECK(at(&y, 0)->meta.revision == first);
+	CHECK(herd_at(&y, 0)->meta.revision == first);
 	CHECK(yard_region(&y)->status.monitor.observed_at > last);
-	CHECK(!told(&y, 0, "drifted"));
+	CHECK(!herd_told(&y, 0, "drifted"));
 	yard_close(&y);
 }
 
@@ -108,15 +32,37 @@ static void one_that_was_stopped_is_started_again(void)
 {
 	struct yard y;
 
-	begin(&y, "{\"startMs\":2000}", 3);
-	CHECK(drift(&y, 1, "halt"));
+	herd_open(&y, "{\"startMs\":2000}", 3);
+	CHECK(herd_drift(&y, 1, "halt"));
 	yard_run(&y, 61 * SECOND);
-	CHECK(told(&y, 1, "drifted") && told(&y, 1, "stopped"));
-	CHECK(!told(&y, 0, "drifted"));
+	CHECK(herd_told(&y, 1, "drifted") && herd_told(&y, 1, "stopped"));
+	CHECK(!herd_told(&y, 0, "drifted"));
 	yard_run(&y, 10 * SECOND);
-	CHECK(told(&y, 1, "starting"));
-	CHECK(at(&y, 1)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_told(&y, 1, "starting"));
+	CHECK(herd_at(&y, 1)->status.state == INSTANCE_RUNNING);
 	CHECK(yard_machines(&y) == 3);
+	yard_close(&y);
+}
+
+/* Between the look and what is written of it, somebody else has written. */
+static void what_was_seen_is_not_written_over_what_is_newer(void)
+{
+	struct yard y;
+	struct sighting g = {.machine = {.state = INSTANCE_STOPPED}};
+	struct sighting_write w = {.random = &y.random.base, .first = &g};
+
+	herd_open(&y, NULL, 1);
+	g.machine.id = herd_machine(&y, 0);
+	g.server = herd_at(&y, 0)->status.server_id;
+	g.began = y.now;
+	g.revision = yard_server(&y, herd_id(0))->meta.revision - 1;
+	yard_transact(&y, monitor_write_sightings, &w);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(!herd_told(&y, 0, "drifted"));
+	g.revision++;
+	yard_transact(&y, monitor_write_sightings, &w);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_STOPPED);
+	CHECK(herd_told(&y, 0, "drifted"));
 	yard_close(&y);
 }
 
@@ -129,14 +75,14 @@ static void one_that_was_started_is_stopped_again(void)
 {
 	struct yard y;
 
-	begin(&y, NULL, 1);
-	yard_change(&y, id_of(0), off, 0);
+	herd_open(&y, NULL, 1);
+	yard_change(&y, herd_id(0), off, 0);
 	yard_run(&y, 5 * MINUTE);
-	CHECK(at(&y, 0)->status.state == INSTANCE_STOPPED);
-	CHECK(drift(&y, 0, "boot"));
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_STOPPED);
+	CHECK(herd_drift(&y, 0, "boot"));
 	yard_run(&y, 2 * MINUTE);
-	CHECK(told(&y, 0, "drifted"));
-	CHECK(at(&y, 0)->status.state == INSTANCE_STOPPED);
+	CHECK(herd_told(&y, 0, "drifted"));
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_STOPPED);
 	yard_close(&y);
 }
 
@@ -145,16 +91,17 @@ static void other_addresses_are_seen(void)
 	struct yard y;
 	char before[64];
 
-	begin(&y, "{\"keepsAddresses\":false}", 2);
-	snprintf(before, sizeof(before), "%s", at(&y, 0)->status.private_ip);
-	CHECK(yard_power(&y, machine_of(&y, 0), false));
-	yard_power(&y, machine_of(&y, 1), false);
-	CHECK(yard_power(&y, machine_of(&y, 1), true));
-	CHECK(yard_power(&y, machine_of(&y, 0), true));
+	herd_open(&y, "{\"keepsAddresses\":false}", 2);
+	snprintf(before, sizeof(before), "%s",
+		 herd_at(&y, 0)->status.private_ip);
+	CHECK(yard_power(&y, herd_machine(&y, 0), false));
+	yard_power(&y, herd_machine(&y, 1), false);
+	CHECK(yard_power(&y, herd_machine(&y, 1), true));
+	CHECK(yard_power(&y, herd_machine(&y, 0), true));
 	yard_run(&y, 61 * SECOND);
-	CHECK(told(&y, 0, "drifted"));
-	CHECK(strcmp(before, at(&y, 0)->status.private_ip) != 0);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_told(&y, 0, "drifted"));
+	CHECK(strcmp(before, herd_at(&y, 0)->status.private_ip) != 0);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
 	yard_close(&y);
 }
 
@@ -162,14 +109,14 @@ static void one_that_failed_is_shown_and_left_alone(void)
 {
 	struct yard y;
 
-	begin(&y, NULL, 2);
-	CHECK(drift(&y, 0, "fail"));
+	herd_open(&y, NULL, 2);
+	CHECK(herd_drift(&y, 0, "fail"));
 	yard_run(&y, 5 * MINUTE);
-	CHECK(at(&y, 0)->status.state == INSTANCE_FAILED);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_FAILED);
 	CHECK(yard_machines(&y) == 2);
-	CHECK(drift(&y, 0, "boot"));
+	CHECK(herd_drift(&y, 0, "boot"));
 	yard_run(&y, 2 * MINUTE);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
 	yard_close(&y);
 }
 
@@ -177,19 +124,19 @@ static void one_that_was_removed_is_gone_and_not_replaced(void)
 {
 	struct yard y;
 
-	begin(&y, NULL, 5);
-	CHECK(drift(&y, 0, "vanish"));
-	CHECK(drift(&y, 1, "kill"));
+	herd_open(&y, NULL, 5);
+	CHECK(herd_drift(&y, 0, "vanish"));
+	CHECK(herd_drift(&y, 1, "kill"));
 	yard_run(&y, 70 * SECOND);
-	CHECK(at(&y, 0)->status.state == INSTANCE_TERMINATED);
-	CHECK(at(&y, 1)->status.state == INSTANCE_TERMINATED);
-	CHECK_STR(at(&y, 0)->status.reason.code, "not_found");
-	CHECK(told(&y, 0, "drifted") && told(&y, 0, "parked"));
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_TERMINATED);
+	CHECK(herd_at(&y, 1)->status.state == INSTANCE_TERMINATED);
+	CHECK_STR(herd_at(&y, 0)->status.reason.code, "not_found");
+	CHECK(herd_told(&y, 0, "drifted") && herd_told(&y, 0, "parked"));
 	yard_run(&y, 10 * MINUTE);
 	CHECK(yard_machines(&y) == 3);
-	yard_delete(&y, id_of(0));
+	yard_delete(&y, herd_id(0));
 	yard_run(&y, MINUTE);
-	CHECK(!at(&y, 0));
+	CHECK(!herd_at(&y, 0));
 	yard_close(&y);
 }
 
@@ -198,13 +145,13 @@ static void one_look_does_not_make_it_gone(void)
 {
 	struct yard y;
 
-	begin(&y, NULL, 2);
-	CHECK(drift(&y, 0, "vanish"));
+	herd_open(&y, NULL, 2);
+	CHECK(herd_drift(&y, 0, "vanish"));
 	for (uint64_t calls = y.calls; y.calls < calls + 2;)
 		yard_run(&y, SECOND);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
 	yard_run(&y, 10 * SECOND);
-	CHECK(at(&y, 0)->status.state == INSTANCE_TERMINATED);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_TERMINATED);
 	yard_close(&y);
 }
 
@@ -212,11 +159,11 @@ static void one_that_lost_its_tags_is_not_gone(void)
 {
 	struct yard y;
 
-	begin(&y, NULL, 2);
-	CHECK(drift(&y, 0, "untag"));
+	herd_open(&y, NULL, 2);
+	CHECK(herd_drift(&y, 0, "untag"));
 	yard_run(&y, 10 * MINUTE);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
-	CHECK(!told(&y, 0, "drifted"));
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(!herd_told(&y, 0, "drifted"));
 	yard_close(&y);
 }
 
@@ -224,28 +171,28 @@ static void a_list_that_is_not_whole_changes_nothing(void)
 {
 	struct yard y;
 
-	begin(&y, "{\"pageSize\":2}", 6);
+	herd_open(&y, "{\"pageSize\":2}", 6);
 	yard_options(&y, "{\"pageSize\":2,\"partialListRate\":1000}");
 	yard_run(&y, 10 * SECOND);
 	for (int n = 0; n < 3; n++)
-		CHECK(drift(&y, n, "halt"));
-	CHECK(drift(&y, 3, "vanish"));
+		CHECK(herd_drift(&y, n, "halt"));
+	CHECK(herd_drift(&y, 3, "vanish"));
 	yard_run(&y, 4 * MINUTE);
 	for (int n = 0; n < 6; n++) {
-		CHECK(at(&y, n)->status.state == INSTANCE_RUNNING);
-		CHECK(!told(&y, n, "drifted"));
+		CHECK(herd_at(&y, n)->status.state == INSTANCE_RUNNING);
+		CHECK(!herd_told(&y, n, "drifted"));
 	}
 	CHECK(!yard_region(&y)->status.monitor.stale_since);
 	yard_run(&y, 4 * MINUTE);
 	CHECK(yard_region(&y)->status.monitor.stale_since);
-	CHECK(region_told(&y, "observationStale") == 1);
+	CHECK(herd_region_told(&y, "observationStale") == 1);
 	yard_options(&y, "{\"pageSize\":2}");
 	yard_run(&y, 3 * MINUTE);
 	CHECK(!yard_region(&y)->status.monitor.stale_since);
-	CHECK(region_told(&y, "observationFresh") == 1);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
-	CHECK(told(&y, 0, "drifted"));
-	CHECK(at(&y, 3)->status.state == INSTANCE_TERMINATED);
+	CHECK(herd_region_told(&y, "observationFresh") == 1);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_told(&y, 0, "drifted"));
+	CHECK(herd_at(&y, 3)->status.state == INSTANCE_TERMINATED);
 	yard_close(&y);
 }
 
@@ -271,6 +218,23 @@ static size_t written_since(const struct yard *y, int64_t revision)
 	return n;
 }
 
+/* Those whose state is not known, and their servers are as they were. */
+static size_t unknown(const struct yard *y)
+{
+	struct scan scan = store_scan(y->store, 0, &instance_kind, NULL);
+	struct record r;
+	size_t n = 0, effort = 0;
+
+	while (scan_next(&scan, &r, &effort)) {
+		const struct instance *i = r.object;
+
+		n += i->status.state == INSTANCE_UNKNOWN &&
+		     i->status.stale_since &&
+		     yard_server(y, r.id)->status.state == INSTANCE_RUNNING;
+	}
+	return n;
+}
+
 static void when_many_vanish_nothing_is_done_but_one_alarm(void)
 {
 	enum { MANY = 10000, LOST = 9990 };
@@ -278,21 +242,30 @@ static void when_many_vanish_nothing_is_done_but_one_alarm(void)
 	struct yard y;
 	int64_t revision;
 
-	begin(&y, NULL, MANY);
+	herd_open(&y, NULL, MANY);
 	revision = (int64_t)store_revision(y.store);
 	for (int n = 0; n < LOST; n++)
-		if (!drift(&y, n, "vanish"))
+		if (!herd_drift(&y, n, "vanish"))
 			abort();
-	yard_run(&y, 30 * MINUTE);
+	yard_run(&y, 5 * MINUTE);
 	m = &yard_region(&y)->status.monitor;
-	CHECK(region_told(&y, "massDisappearance") == 1);
+	CHECK(herd_region_told(&y, "massDisappearance") == 1);
 	CHECK(m->missing == LOST && m->of == MANY && m->missing_since);
+	CHECK(written_since(&y, revision) == 0);
+	/* After a while nobody knows any more how they are, and that is all. */
+	yard_run(&y, 5 * MINUTE);
+	CHECK(written_since(&y, revision) == LOST);
+	CHECK(unknown(&y) == LOST);
+	revision = (int64_t)store_revision(y.store);
+	yard_run(&y, 20 * MINUTE);
+	CHECK(herd_region_told(&y, "massDisappearance") == 1);
+	CHECK(herd_region_told(&y, "observationStale") == 0);
 	CHECK(written_since(&y, revision) == 0);
 	CHECK(yard_machines(&y) == MANY - LOST);
 	/* Nor does a new start forget it. */
 	yard_crash(&y);
 	yard_run(&y, 10 * MINUTE);
-	CHECK(region_told(&y, "massDisappearance") == 1);
+	CHECK(herd_region_told(&y, "massDisappearance") == 1);
 	CHECK(written_since(&y, revision) == 0);
 	CHECK(yard_machines(&y) == MANY - LOST);
 	yard_close(&y);
@@ -302,18 +275,18 @@ static void an_operator_accepts_that_they_are_gone(void)
 {
 	struct yard y;
 
-	begin(&y, NULL, 20);
+	herd_open(&y, NULL, 20);
 	for (int n = 0; n < 10; n++)
-		CHECK(drift(&y, n, "vanish"));
+		CHECK(herd_drift(&y, n, "vanish"));
 	yard_run(&y, 5 * MINUTE);
 	CHECK(yard_region(&y)->status.monitor.missing == 10);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
 	yard_transact(&y, accept, NULL);
 	yard_run(&y, 5 * MINUTE);
-	CHECK(at(&y, 0)->status.state == INSTANCE_TERMINATED);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_TERMINATED);
 	CHECK(!yard_region(&y)->status.monitor.missing_since);
 	CHECK(!yard_region(&y)->status.monitor.accepted);
-	CHECK(region_told(&y, "massDisappearanceOver") == 1);
+	CHECK(herd_region_told(&y, "massDisappearanceOver") == 1);
 	CHECK(yard_machines(&y) == 10);
 	yard_close(&y);
 }
@@ -322,16 +295,20 @@ static void those_that_come_back_end_it(void)
 {
 	struct yard y;
 
-	begin(&y, NULL, 20);
+	herd_open(&y, NULL, 20);
 	for (int n = 0; n < 10; n++)
-		CHECK(drift(&y, n, "untag"));
-	yard_run(&y, 5 * MINUTE);
+		CHECK(herd_drift(&y, n, "untag"));
+	yard_run(&y, 10 * MINUTE);
 	CHECK(yard_region(&y)->status.monitor.missing == 10);
+	CHECK(unknown(&y) == 10);
 	for (int n = 0; n < 8; n++)
-		yard_delete(&y, id_of(n));
+		yard_delete(&y, herd_id(n));
 	yard_run(&y, 5 * MINUTE);
 	CHECK(!yard_region(&y)->status.monitor.missing_since);
-	CHECK(at(&y, 8)->status.state == INSTANCE_RUNNING);
+	/* They are looked at by themselves then. */
+	CHECK(unknown(&y) == 0);
+	CHECK(herd_at(&y, 8)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_at(&y, 8)->status.observed_by == OBSERVED_DESCRIBE);
 	yard_close(&y);
 }
 
@@ -342,7 +319,7 @@ static void a_young_one_is_not_missed(void)
 	struct instance i;
 	const char *id;
 
-	begin(&y, "{\"consistencyMs\":30000}", 1);
+	herd_open(&y, "{\"consistencyMs\":30000}", 1);
 	i = yard_spec(&y, "young");
 	id = yard_create(&y, &i);
 	yard_run(&y, 5 * MINUTE);
@@ -367,7 +344,7 @@ static void an_orphan_is_found_and_reported(void)
 	struct yard y;
 	char id[64];
 
-	begin(&y, WINDOW, 2);
+	herd_open(&y, WINDOW, 2);
 	yard_remove_orphans(&y, 0);
 	snprintf(id, sizeof(id), "%s",
 		 yard_launch(&y, NOBODY, DISK_INSTALLATION));
@@ -377,10 +354,10 @@ static void an_orphan_is_found_and_reported(void)
 	CHECK_STR(o->provider_id, id);
 	CHECK_STR(o->server_id, NOBODY);
 	CHECK(o->quarantined_until == o->first_seen_at + 60 * MINUTE);
-	CHECK(region_told(&y, "orphanFound") == 1);
+	CHECK(herd_region_told(&y, "orphanFound") == 1);
 	yard_crash(&y);
 	yard_run(&y, 24 * 60 * MINUTE);
-	CHECK(region_told(&y, "orphanFound") == 1);
+	CHECK(herd_region_told(&y, "orphanFound") == 1);
 	CHECK(yard_machines(&y) == 3);
 	/* When it is gone, or nobody's any more, it is forgotten. */
 	CHECK(yard_drift(&y, id, "untag"));
@@ -393,7 +370,7 @@ static void an_orphan_is_removed_after_its_quarantine(void)
 {
 	struct yard y;
 
-	begin(&y, "{\"launchLimitMs\":120000,\"terminateMs\":90000}", 2);
+	herd_open(&y, "{\"launchLimitMs\":120000,\"terminateMs\":90000}", 2);
 	yard_remove_orphans(&y, 600);
 	yard_launch(&y, NOBODY, DISK_INSTALLATION);
 	yard_run(&y, 12 * MINUTE);
@@ -402,10 +379,10 @@ static void an_orphan_is_removed_after_its_quarantine(void)
 	yard_run(&y, 5 * MINUTE);
 	CHECK(seen(&y)->orphan_count == 0 && seen(&y)->orphans.n == 0);
 	CHECK(yard_machines(&y) == 2);
-	CHECK(region_told(&y, "orphanFound") == 1);
-	CHECK(region_told(&y, "orphanRemoved") == 1);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
-	CHECK(at(&y, 1)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_region_told(&y, "orphanFound") == 1);
+	CHECK(herd_region_told(&y, "orphanRemoved") == 1);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_at(&y, 1)->status.state == INSTANCE_RUNNING);
 	yard_close(&y);
 }
 
@@ -413,7 +390,7 @@ static void a_young_one_is_no_orphan(void)
 {
 	struct yard y;
 
-	begin(&y, WINDOW, 1);
+	herd_open(&y, WINDOW, 1);
 	yard_remove_orphans(&y, 1);
 	yard_launch(&y, NOBODY, DISK_INSTALLATION);
 	yard_run(&y, 119 * SECOND);
@@ -426,7 +403,7 @@ static void what_is_not_ours_is_not_touched(void)
 {
 	struct yard y;
 
-	begin(&y, WINDOW, 1);
+	herd_open(&y, WINDOW, 1);
 	yard_remove_orphans(&y, 1);
 	yard_launch(&y, NOBODY, "another-installation");
 	yard_run(&y, 60 * MINUTE);
@@ -443,7 +420,7 @@ static void what_is_no_longer_ours_is_not_removed(void)
 	int64_t due;
 	char id[64];
 
-	begin(&y, WINDOW, 1);
+	herd_open(&y, WINDOW, 1);
 	yard_remove_orphans(&y, 600);
 	snprintf(id, sizeof(id), "%s",
 		 yard_launch(&y, NOBODY, DISK_INSTALLATION));
@@ -459,7 +436,7 @@ static void what_is_no_longer_ours_is_not_removed(void)
 	CHECK(yard_drift(&y, id, "untag"));
 	yard_run(&y, 10 * MINUTE);
 	CHECK(yard_machines(&y) == 2);
-	CHECK(region_told(&y, "orphanRemoved") == 0);
+	CHECK(herd_region_told(&y, "orphanRemoved") == 0);
 	yard_close(&y);
 }
 
@@ -468,13 +445,13 @@ static void a_second_machine_of_a_server_is_shown_and_kept(void)
 {
 	struct yard y;
 
-	begin(&y, WINDOW, 1);
+	herd_open(&y, WINDOW, 1);
 	yard_remove_orphans(&y, 1);
-	yard_stray(&y, id_of(0));
+	yard_stray(&y, herd_id(0));
 	yard_run(&y, 60 * MINUTE);
 	CHECK(seen(&y)->orphan_count == 1);
 	CHECK(yard_machines(&y) == 2);
-	CHECK(at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
 	yard_close(&y);
 }
 
@@ -482,6 +459,7 @@ int main(void)
 {
 	RUN(nothing_is_written_of_what_is_as_it_was);
 	RUN(one_that_was_stopped_is_started_again);
+	RUN(what_was_seen_is_not_written_over_what_is_newer);
 	RUN(one_that_was_started_is_stopped_again);
 	RUN(other_addresses_are_seen);
 	RUN(one_that_failed_is_shown_and_left_alone);

@@ -20,14 +20,15 @@
 #include "test.h"
 #include "world.h"
 
-enum { OBJECTS = 12, PROJECTS = 2, STEPS = 220 };
+enum { OBJECTS = 12, PROJECTS = 2, STEPS = 220, ROWS_MOST = 1024 };
 
 /* What the disk says, added up by hand. */
 struct book {
 	int64_t amount[OBJECTS];
 	int project[OBJECTS];
 	int64_t org_limit, project_limit[PROJECTS];
-	int64_t least_free; /* the least that was free in the organization */
+	/* What was free after each revision: in the projects, and in all. */
+	int64_t free[ROWS_MOST][PROJECTS + 1];
 };
 
 struct play {
@@ -112,6 +113,15 @@ static void check_limits(struct play *p, uint64_t revision)
 				     (long long)p->book.project_limit[i]);
 }
 
+static void note_free(struct play *p, uint64_t revision)
+{
+	int64_t *free = p->book.free[revision % ROWS_MOST];
+
+	for (int i = 0; i < PROJECTS; i++)
+		free[i] = p->book.project_limit[i] - sum_of(p, i);
+	free[PROJECTS] = p->book.org_limit - sum_of(p, -1);
+}
+
 static void tap(void *ctx, const struct row *row)
 {
 	struct play *p = ctx;
@@ -133,6 +143,7 @@ static void tap(void *ctx, const struct row *row)
 		arena_release(&a);
 	}
 	check_limits(p, row->revision);
+	note_free(p, row->revision);
 }
 
 static void create(struct play *p, const char *noun, const char *body,
@@ -178,22 +189,28 @@ static void set_up(struct play *p)
 		uuid_v5(p->org, name, p->object[i]);
 		quota_allocation_id(p->org, p->object[i], p->allocation[i]);
 	}
+	note_free(p, store_revision(p->w.store));
 	disk_tap(p->w.disk, tap, p);
 }
 
 static struct ask *begin_allocation(struct play *p)
 {
-	int i = (int)roll(&p->w, OBJECTS);
+	int i = (int)roll(&p->w, OBJECTS), project, committed, reserved;
 	struct ask *a = ask_new(&p->w, ASK_CREATE, "POST");
 
+	project = (int)roll(&p->w, PROJECTS);
+	committed = (int)roll(&p->w, 4);
+	reserved = (int)roll(&p->w, 3);
+	a->op = committed + reserved;
+	a->noun = p->project[project];
 	snprintf(a->target, sizeof(a->target), "/v1/allocations");
 	snprintf(a->body, sizeof(a->body),
 		 "{\"organizationId\":\"%s\",\"projectId\":\"%s\","
 		 "\"objectKind\":\"thing\",\"objectId\":\"%s\","
 		 "\"amounts\":[{\"kind\":\"instances\",\"committed\":%d,"
 		 "\"reserved\":%d}]}",
-		 p->org, p->project[roll(&p->w, PROJECTS)], p->object[i],
-		 (int)roll(&p->w, 4), (int)roll(&p->w, 3));
+		 p->org, p->project[project], p->object[i], committed,
+		 reserved);
 	ask_header(a, "Content-Type", "application/json");
 	return a;
 }
@@ -270,6 +287,24 @@ static void check_sums(struct play *p)
 	buf_release(&out);
 }
 
+/* It did not fit at some moment between asking and answer, of all that came to
+ * the disk. */
+static void check_refused(struct play *p, const struct ask *a)
+{
+	int project = a->noun ? find(p->project, PROJECTS, a->noun) : -1;
+
+	if (project < 0)
+		return;
+	for (uint64_t r = a->started; r <= store_revision(p->w.store); r++) {
+		const int64_t *free = p->book.free[r % ROWS_MOST];
+
+		if (a->op > free[project] || a->op > free[PROJECTS])
+			return;
+	}
+	model_broken(&p->w.model, "refused, and would have fitted: %s",
+		     a->reply);
+}
+
 static void reap(struct play *p)
 {
 	struct list *l, *next;
@@ -286,6 +321,8 @@ static void reap(struct play *p)
 			p->refused++;
 		if (a->status == 403 && !strstr(a->reply, "\"quota_exceeded\""))
 			model_broken(&p->w.model, "refused: %s", a->reply);
+		else if (a->status == 403)
+			check_refused(p, a);
 		if (a->status >= 500 && a->status != 503)
 			model_broken(&p->w.model, "%d %s", a->status, a->reply);
 		ask_free(a);

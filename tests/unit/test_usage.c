@@ -79,6 +79,21 @@ static void a_flavor_that_is_gone_counts_nothing(void)
 	CHECK(amount(out, n, "vcpus") == 2 && amount(out, n, "gpus") == 0);
 }
 
+static void the_most_of_two_is_that_of_each_kind(void)
+{
+	struct quota_amount a[] = {{"instances", 1, 0}, {"vcpus", 2, 0}};
+	struct quota_amount b[] = {
+		{"instances", 1, 0}, {"vcpus", 1, 0}, {"publicIps", 1, 0}};
+	const struct items first = {a, 2}, second = {b, 3};
+	struct quota_amount out[USAGE_MOST];
+	size_t n = usage_most(&first, &second, out);
+
+	CHECK(n == 3);
+	CHECK(amount(out, n, "instances") == 1);
+	CHECK(amount(out, n, "vcpus") == 2);
+	CHECK(amount(out, n, "publicIps") == 1);
+}
+
 static void a_price_that_is_not_known_costs_nothing(void)
 {
 	struct flavor f = {.vcpus = 1};
@@ -95,6 +110,7 @@ int main(void)
 	RUN(one_of_one_flavor_counts_as_that);
 	RUN(one_of_several_counts_as_the_most_of_each);
 	RUN(a_flavor_that_is_gone_counts_nothing);
+	RUN(the_most_of_two_is_that_of_each_kind);
 	RUN(a_price_that_is_not_known_costs_nothing);
 	return test_done();
 }

@@ -36,7 +36,7 @@ static bool waits_for_somebody(const struct doc *d)
 {
 	return d->reason.at && !d->retry_at.at &&
 	       (text_eq(d->waits_for, "operator") ||
-		text_eq(d->waits_for, "change"));
+		text_eq(d->waits_for, "specChange"));
 }
 
 static const char *native(const struct judge *j, const char *kind,

@@ -237,8 +237,10 @@ static void check_same(struct judge *j, const struct object *o,
 static void check_ended(struct judge *j, const struct doc *old)
 {
 	const struct sight *m = live_machine(j, old->server);
+	int64_t expires = old->protected ? 0 : view_time(old->expires_at);
 
-	if (!old->deleted_at.at)
+	/* One that has no machine may go as soon as its time is over. */
+	if (!old->deleted_at.at && !(expires && expires <= j->wall_most))
 		judge_broken(j, JUDGE_LOST,
 			     "instance %.*s is gone, and was not being deleted",
 			     TEXT(old->name));

@@ -22,8 +22,10 @@
 
 struct played {
 	bool held;     /* no rule was broken */
+	int class;     /* enum judge_class */
 	char why[512]; /* the first that was, and how */
 	unsigned revisions, calls, crashes, launches; /* how much happened */
+	uint64_t digest; /* of what happened: the same tape, the same */
 };
 
 /* Play T, let everything come to rest on a cloud that is well, look; then have
