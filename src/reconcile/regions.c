@@ -10,6 +10,7 @@
 #include "model/region.h"
 #include "provider/front.h"
 #include "reconcile/engine.h"
+#include "store/store.h"
 
 /* How often a call that the provider was too busy for is put by before whoever
  * asked hears of it. */
@@ -186,7 +187,7 @@ static void begin(struct site *s, struct asking *a)
 	const struct engine_conf *e = s->regions->conf.engine;
 
 	a->begun = true;
-	a->call->began = clock_wall(e->clock);
+	a->call->began = store_time(e->store);
 	a->job.run = run_call;
 	a->job.done = call_done;
 	e->run(e->ctx, &a->job);

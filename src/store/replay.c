@@ -158,8 +158,7 @@ int replay_row(struct store *s, const struct row *row, struct err *err)
 		return err_wrap(err, "revision %llu",
 				(unsigned long long)row->revision);
 	}
-	if (row->at > s->last_at)
-		s->last_at = row->at;
+	steady_reach(&s->time, row->at);
 	for (size_t i = 0; i < c->n; i++)
 		c->versions[i]->entry->cache->changed = c->revision;
 	if (in_log)

@@ -270,7 +270,6 @@ void tx_run(struct store *s, struct txn *t)
 		change_undo(s, tx.change);
 		return;
 	}
-	s->last_at = now;
 	s->newest++;
 	history_add(s, tx.change);
 	t->change = tx.change;
