@@ -327,7 +327,7 @@ void handle_fresh(struct call *c, const struct record *now)
 		call_fail(c, &err);
 		return;
 	}
-	since = store_time(c->api->conf.store) - (int64_t)age;
+	since = clock_wall(c->api->conf.clock) - (int64_t)age;
 	if (!i->status.provider_id || i->status.observed_at >= since) {
 		call_show(c, now);
 		return;

@@ -18,7 +18,8 @@ struct machine_look {
 struct machine_known {
 	const struct provider_facts *facts; /* NULL: it is not open */
 	unsigned can;
-	int64_t started; /* as work_started() */
+	int64_t started; /* when we began */
+	int64_t even;    /* since when time has run evenly */
 	/* When we last had a launch asked for, and of which try. */
 	int64_t called_at, number, attempt;
 };

@@ -170,11 +170,14 @@ int64_t work_now(const struct work *w)
 	return w->now;
 }
 
+int64_t work_even_since(const struct work *w)
+{
+	return store_even_since(w->engine->conf.store);
+}
+
 int64_t work_started(const struct work *w)
 {
-	int64_t leapt = store_leapt(w->engine->conf.store);
-
-	return leapt > w->engine->started ? leapt : w->engine->started;
+	return w->engine->started;
 }
 
 struct arena *work_arena(struct work *w)

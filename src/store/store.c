@@ -116,6 +116,7 @@ int store_open(const struct store_conf *conf, struct backend *backend,
 	s->conf = *conf;
 	set_defaults(&s->conf);
 	s->backend = backend;
+	steady_init(&s->time, s->conf.clock);
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		list_init(lists[i]);
 	notes_init(s);
@@ -193,44 +194,6 @@ void store_close(struct store *s)
 const char *store_installation(const struct store *s)
 {
 	return s->backend->installation;
-}
-
-/* The two clocks are not read in one moment. */
-#define LEAP_LEAST 50
-
-void store_reach(struct store *s, int64_t at)
-{
-	struct stamp stamp = {at, clock_mono(s->conf.clock)};
-
-	if (at > s->time.last.at)
-		s->time.wall = s->time.last = stamp;
-}
-
-static int64_t passed(const struct stamp *from, uint64_t mono)
-{
-	return mono > from->mono ? (int64_t)(mono - from->mono) : 0;
-}
-
-int64_t store_time(struct store *s)
-{
-	uint64_t mono = clock_mono(s->conf.clock);
-	int64_t wall = clock_wall(s->conf.clock);
-	struct stamp *last = &s->time.last;
-	int64_t slow = s->time.wall.at + passed(&s->time.wall, mono) / 2;
-
-	if (wall < slow) {
-		*last = (struct stamp){slow, mono};
-		return slow;
-	}
-	if (wall > last->at + passed(last, mono) + LEAP_LEAST)
-		s->time.leapt = wall;
-	s->time.wall = *last = (struct stamp){wall, mono};
-	return wall;
-}
-
-int64_t store_leapt(const struct store *s)
-{
-	return s->time.leapt;
 }
 
 static void answer(struct store *s, struct txn *t, const struct err *err)
@@ -512,11 +475,21 @@ uint64_t store_revision(const struct store *s)
 	return s->durable;
 }
 
+int64_t store_time(struct store *s)
+{
+	return steady_now(&s->time);
+}
+
+int64_t store_even_since(struct store *s)
+{
+	return steady_even_since(&s->time);
+}
+
 void store_stats(const struct store *s, struct store_stats *ret)
 {
 	*ret = (struct store_stats){
 		.durable = s->durable,
-		.oldest = s->history.first ? s->history.first - 1 : 0,
+		.oldest = s->history.first - 1,
 		.commits = s->commits,
 		.failures = s->failures,
 		.reruns = s->reruns,

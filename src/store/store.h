@@ -105,15 +105,11 @@ struct store_stats {
 void store_stats(const struct store *s, struct store_stats *ret);
 uint64_t store_revision(const struct store *s);
 
-/* What time it is for whatever is kept: the wall clock's, but it never goes
- * back.  When the wall clock did, it goes at half its speed until that has
- * caught up, so that what waits for a time does not wait for hours. */
+/* The time, as the next transaction would have it: never before what is
+ * written, whatever the clock says; and since when it has run evenly, as far as
+ * this process can tell (base/steady.h). */
 int64_t store_time(struct store *s);
-
-/* The time to which it last leapt forward: of two times with this between
- * them, nobody knows how long the one is after the other. */
-int64_t store_leapt(const struct store *s);
-
+int64_t store_even_since(struct store *s);
 const char *store_installation(const struct store *s); /* its id */
 const struct kind *store_kind(const struct store *s, const char *name);
 

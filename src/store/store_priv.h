@@ -3,17 +3,12 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/steady.h"
 #include "store/backend.h"
 #include "store/cache.h"
 #include "store/history.h"
 #include "store/store.h"
 #include "store/upkeep.h"
-
-/* A time, and what the monotonic clock was then. */
-struct stamp {
-	int64_t at;
-	uint64_t mono;
-};
 
 struct store {
 	struct store_conf conf;
@@ -24,12 +19,7 @@ struct store {
 	struct map memos;
 	uint64_t durable, newest;
 	uint64_t horizon; /* where the log began when it was loaded */
-	struct {
-		struct stamp last; /* what was told last */
-		struct stamp wall; /* the same, but of when the wall clock was
-				    * not behind */
-		int64_t leapt;
-	} time;
+	struct steady time;
 	int64_t id_at;        /* of the newest id made */
 	unsigned id_sequence; /* and how many before it in its millisecond */
 
@@ -58,9 +48,6 @@ struct store {
 	struct buf scratch; /* the line being encoded */
 	uint64_t commits, failures, reruns, commit_ms;
 };
-
-/* The store's time is not before AT. */
-void store_reach(struct store *s, int64_t at);
 
 /* A running transaction. */
 struct tx {

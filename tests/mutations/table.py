@@ -473,22 +473,22 @@ MUTATIONS = [
     Mutation(
         "an orphan is removed after its quarantine", 9,
         [("src/reconcile/monitor_plan.c",
-          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !s &&\n"
+          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !owner &&\n"
           "	       now >= o->quarantined_until;\n",
-          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !s && now "
+          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !owner && now "
           "&& o;\n")],
         "monitor_plan monitor"),
     Mutation(
         "orphans are removed where that is configured", 9,
         [("src/reconcile/monitor_plan.c",
-          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !s &&\n"
+          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !owner &&\n"
           "	       now >= o->quarantined_until;\n",
-          "	return r && !s && now >= o->quarantined_until;\n")],
+          "	return r && !owner && now >= o->quarantined_until;\n")],
         "monitor_plan monitor"),
     Mutation(
         "what carries the tag of a server that is there is kept", 9,
         [("src/reconcile/monitor_plan.c",
-          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !s &&\n",
+          "	return r->spec.orphan_policy == ORPHANS_REMOVE && !owner &&\n",
           "	return r->spec.orphan_policy == ORPHANS_REMOVE &&\n")],
         "monitor_plan monitor"),
     Mutation(
@@ -497,7 +497,7 @@ MUTATIONS = [
           "	c->ours = same(field_tag_get(&m.tags, TAG_INSTALLATION),\n"
           "		       c->installation) &&\n"
           "		  same(field_tag_get(&m.tags, TAG_SERVER), "
-          "c->server);\n",
+          "c->what.of);\n",
           "	c->ours = true;\n")],
         "monitor"),
 

@@ -13,14 +13,12 @@
 
 static int64_t rig_wall(const struct clock *c)
 {
-	const struct rig_clock *r = (const struct rig_clock *)c;
-
-	return r->now + r->ahead;
+	return ((const struct rig_clock *)c)->now;
 }
 
 static uint64_t rig_mono(const struct clock *c)
 {
-	return (uint64_t)((const struct rig_clock *)c)->now;
+	return (uint64_t)rig_wall(c);
 }
 
 static int open_memory(struct rig *r, struct backend **out, struct err *err)

@@ -32,7 +32,6 @@ extern const struct rig_ops *const rig_backends[];
 struct rig_clock {
 	struct clock base; /* first: cast from struct clock */
 	int64_t now;
-	int64_t ahead; /* the wall clock, of the monotonic one */
 };
 
 struct rig {

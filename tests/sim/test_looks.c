@@ -318,6 +318,33 @@ static void in_a_paused_region_nothing_is_known_for_long(void)
 	yard_close(&y);
 }
 
+static void what_was_never_listed_is_unknown_all_the_same(void)
+{
+	struct yard y;
+
+	herd_open(&y, "{\"partialListRate\":1000,\"pageSize\":1}", 3);
+	yard_run(&y, 10 * MINUTE);
+	CHECK(!yard_region(&y)->status.monitor.observed_at);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_UNKNOWN);
+	yard_close(&y);
+}
+
+/* Where lists cannot find machines nobody looks, so nothing gets stale. */
+static void where_there_are_no_tags_nothing_gets_stale(void)
+{
+	struct yard y;
+
+	herd_open(&y, "{\"tags\":false}", 2);
+	yard_run(&y, 10 * MINUTE);
+	set_paused(&y, true);
+	yard_run(&y, 10 * MINUTE);
+	yard_crash(&y);
+	yard_run(&y, 20 * MINUTE);
+	CHECK(!yard_region(&y)->status.monitor.stale_since);
+	CHECK(is_known(&y, 0, INSTANCE_RUNNING));
+	yard_close(&y);
+}
+
 static void off(struct instance *i)
 {
 	i->spec.power = POWER_OFF;
@@ -354,6 +381,8 @@ int main(void)
 	RUN(what_cannot_be_seen_is_unknown_and_comes_back);
 	RUN(one_that_is_looked_at_is_known);
 	RUN(in_a_paused_region_nothing_is_known_for_long);
+	RUN(what_was_never_listed_is_unknown_all_the_same);
+	RUN(where_there_are_no_tags_nothing_gets_stale);
 	RUN(an_unknown_one_can_be_worked_with);
 	return test_done();
 }

@@ -35,18 +35,6 @@ static uint64_t mono(const struct clock *c)
 	return (uint64_t)((const struct yard *)c)->now;
 }
 
-static int64_t own_wall(const struct clock *c)
-{
-	const struct yard_clock *own = (const struct yard_clock *)c;
-
-	return own->yard->now + own->ahead;
-}
-
-static uint64_t own_mono(const struct clock *c)
-{
-	return (uint64_t)((const struct yard_clock *)c)->yard->now;
-}
-
 static void run_job(void *ctx, struct job *j)
 {
 	struct yard *y = ctx;
@@ -71,7 +59,7 @@ static void must(int r, const struct err *err)
 
 static void start(struct yard *y)
 {
-	struct store_conf conf = {.clock = &y->own.base,
+	struct store_conf conf = {.clock = &y->clock,
 				  .random = &y->random.base,
 				  .log_revisions = 1000000,
 				  .log_age_ms = 3600000,
@@ -238,7 +226,6 @@ void yard_open(struct yard *y, const char *options)
 
 	memset(y, 0, sizeof(*y));
 	y->clock = (struct clock){wall, mono};
-	y->own = (struct yard_clock){{own_wall, own_mono}, y, 0};
 	y->now = 1800000000000;
 	random_seed(&y->random, 7);
 	files_new(y->folder);
@@ -449,7 +436,7 @@ struct provider *yard_provider(struct yard *y)
 	return provider.write;
 }
 
-static struct sim_cloud *cloud(struct yard *y)
+struct sim_cloud *yard_cloud(struct yard *y)
 {
 	struct provider *p = yard_provider(y);
 
@@ -458,21 +445,21 @@ static struct sim_cloud *cloud(struct yard *y)
 
 size_t yard_machines(struct yard *y)
 {
-	struct sim_cloud *c = cloud(y);
+	struct sim_cloud *c = yard_cloud(y);
 
 	return c ? sim_cloud_machines(c) : 0;
 }
 
 bool yard_open_now(struct yard *y)
 {
-	return cloud(y) != NULL;
+	return yard_cloud(y) != NULL;
 }
 
 bool yard_drift(struct yard *y, const char *machine, const char *what)
 {
 	struct err err;
 
-	return sim_cloud_drift(cloud(y), machine, what, &err) == 0;
+	return sim_cloud_drift(yard_cloud(y), machine, what, &err) == 0;
 }
 
 size_t yard_count(const struct yard *y, const struct kind *k)
@@ -506,7 +493,8 @@ const char *yard_launch(struct yard *y, const char *server,
 	ask.network =
 		((const struct network *)net.object)->status.backed.provider;
 	arena_init(&a, 1 << 20);
-	must(sim_cloud_call(cloud(y), SIM_LAUNCH, &ask, &a, &made, &err), &err);
+	must(sim_cloud_call(yard_cloud(y), SIM_LAUNCH, &ask, &a, &made, &err),
+	     &err);
 	snprintf(id, sizeof(id), "%s", made.id);
 	arena_release(&a);
 	return id;
@@ -525,8 +513,8 @@ bool yard_power(struct yard *y, const char *machine, bool on)
 	int r;
 
 	arena_init(&a, 1 << 20);
-	r = sim_cloud_call(cloud(y), on ? SIM_START : SIM_STOP, &ask, &a, NULL,
-			   &err);
+	r = sim_cloud_call(yard_cloud(y), on ? SIM_START : SIM_STOP, &ask, &a,
+			   NULL, &err);
 	arena_release(&a);
 	return r == 0;
 }

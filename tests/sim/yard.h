@@ -19,6 +19,7 @@
 struct job;
 struct provider;
 struct region;
+struct sim_cloud;
 
 #define YARD_ORGANIZATION "11111111-1111-4111-8111-111111111111"
 #define YARD_PROJECT      "22222222-2222-4222-8222-222222222222"
@@ -26,15 +27,8 @@ struct region;
 #define YARD_NETWORK      "44444444-4444-4444-8444-444444444444"
 #define YARD_VOLUME       "55555555-5555-4555-8555-555555555555"
 
-struct yard_clock {
-	struct clock base; /* first */
-	const struct yard *yard;
-	int64_t ahead; /* of the clouds' */
-};
-
 struct yard {
-	struct clock clock;    /* first */
-	struct yard_clock own; /* what the store goes by */
+	struct clock clock; /* first */
 	int64_t now;
 	struct random_seeded random;
 	struct disk *disk;
@@ -90,7 +84,8 @@ bool yard_told(const struct yard *y, const char *id, const char *reason);
 /* The id of the sim's flavor or image of that name. */
 const char *yard_id(const struct kind *k, const char *name);
 
-/* Machines that the cloud itself has. */
+/* What there really is, or NULL while the region is not open; its machines. */
+struct sim_cloud *yard_cloud(struct yard *y);
 size_t yard_machines(struct yard *y);
 
 /* Have the cloud make a machine that carries the tag of instance ID's server. */
