@@ -73,6 +73,12 @@ MUTATIONS = [
           "")],
         "machine_faults machine_seeds"),
     Mutation(
+        "a start is not before what was written", 1,
+        [("src/reconcile/engine.c",
+          "	e->started = store_time(conf->store);\n",
+          "	e->started = clock_wall(conf->clock);\n")],
+        "machine_faults"),
+    Mutation(
         "a launch that is written nowhere is not forgotten", 1,
         [("src/reconcile/machine.c",
           "	return s && !s->status.provider_id && !s->attempt.spent &&\n"
@@ -491,6 +497,13 @@ MUTATIONS = [
           "	return r->spec.orphan_policy == ORPHANS_REMOVE && !owner &&\n",
           "	return r->spec.orphan_policy == ORPHANS_REMOVE &&\n")],
         "monitor_plan monitor"),
+    Mutation(
+        "nothing without our installation is an orphan", 9,
+        [("src/reconcile/monitor.c",
+          "	if (!ours || strcmp(ours, work_installation(w)) != 0)\n"
+          "		return;\n",
+          "")],
+        "monitor"),
     Mutation(
         "an orphan is looked at afresh before it goes", 9,
         [("src/reconcile/monitor_orphans.c",
