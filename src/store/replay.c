@@ -143,7 +143,7 @@ int replay_row(struct store *s, const struct row *row, struct err *err)
 	uint64_t next = s->history.n ? s->newest + 1 : s->horizon;
 	struct change *c;
 
-	if (row->revision <= s->newest || (in_log && row->revision != next))
+	if (in_log && row->revision != next)
 		return err_set(err, ERR_INTERNAL,
 			       "revision %llu follows on %llu: rows are "
 			       "missing",

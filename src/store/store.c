@@ -489,7 +489,7 @@ void store_stats(const struct store *s, struct store_stats *ret)
 {
 	*ret = (struct store_stats){
 		.durable = s->durable,
-		.oldest = s->history.first ? s->history.first - 1 : 0,
+		.oldest = s->history.first - 1,
 		.commits = s->commits,
 		.failures = s->failures,
 		.reruns = s->reruns,
