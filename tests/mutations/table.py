@@ -302,10 +302,17 @@ MUTATIONS = [
     Mutation(
         "not found is believed after the consistency window", 5,
         [("src/reconcile/machine_outcome.c",
-          "	       c->call.began >= v->s->status.answered_at +\n"
-          "					(int64_t)v->facts->consistency_ms;\n",
+          "	       c->call.began >= answered + "
+          "(int64_t)v->facts->consistency_ms;\n",
           "	       c->call.began;\n")],
         "machine_faults machine_seeds"),
+    Mutation(
+        "a clock that leaps makes no window shorter", 5,
+        [("src/base/steady.c",
+          "	if (at - s->at > SLACK_MS + passed / 1000)\n"
+          "		s->even = at;\n",
+          "")],
+        "steady machine_faults"),
     Mutation(
         "a deletion is delayed by nothing that was in the way before", 5,
         [("src/reconcile/machine_plan.c",
@@ -608,8 +615,8 @@ MUTATIONS = [
     Mutation(
         "time does not go back in the log", 12,
         [("src/store/store.c",
-          "	return now < s->last_at ? s->last_at : now;\n",
-          "	return now;\n")],
+          "	return steady_now(&s->time);\n",
+          "	return clock_wall(s->conf.clock);\n")],
         "backend sim"),
     Mutation(
         "what a refused commit wrote is taken back", 12,
