@@ -176,7 +176,8 @@ static void compare(struct work *w, const struct place *p,
 	struct machine_view v = {.i = get(w, &instance_kind, s->instance_id),
 				 .s = s,
 				 .facts = &p->facts,
-				 .now = work_now(w)};
+				 .now = work_now(w),
+				 .even = work_even_since(w)};
 	struct sighting *g;
 	bool again;
 
@@ -459,6 +460,7 @@ static void write_sightings(struct work *w, struct sweep *sweep,
 		arena_alloc(work_arena(w), sizeof(*write));
 
 	write->known = (struct machine_known){.started = work_started(w),
+					      .even = work_even_since(w),
 					      .can = machine_can(p->provider)};
 	write->facts = p->facts;
 	write->random = work_random(w);

@@ -10,6 +10,7 @@
 #include "model/region.h"
 #include "provider/front.h"
 #include "reconcile/engine.h"
+#include "store/store.h"
 
 /* How often a call that the provider was too busy for is put by before whoever
  * asked hears of it. */
@@ -78,7 +79,7 @@ struct site *regions_site(struct regions *r, const char *id)
 	s->regions = r;
 	assert(strlen(id) < sizeof(s->id));
 	memcpy(s->id, id, strlen(id));
-	ledger_init(&s->ledger);
+	ledger_init(&s->ledger, clock_mono(r->conf.engine->clock));
 	map_add(&r->by_id, s->id, s);
 	return s;
 }
@@ -186,7 +187,7 @@ static void begin(struct site *s, struct asking *a)
 	const struct engine_conf *e = s->regions->conf.engine;
 
 	a->begun = true;
-	a->call->began = clock_wall(e->clock);
+	a->call->began = store_time(e->store);
 	a->job.run = run_call;
 	a->job.done = call_done;
 	e->run(e->ctx, &a->job);

@@ -108,7 +108,7 @@ void work_step(struct work *w)
 {
 	tidy(w);
 	w->state = WORK_STEPPING;
-	w->now = clock_wall(w->engine->conf.clock);
+	w->now = store_time(w->engine->conf.store);
 	w->engine->steps++;
 	w->controller->step(w);
 	if (w->state != WORK_STEPPING)
@@ -168,6 +168,11 @@ struct random *work_random(struct work *w)
 int64_t work_now(const struct work *w)
 {
 	return w->now;
+}
+
+int64_t work_even_since(const struct work *w)
+{
+	return store_even_since(w->engine->conf.store);
 }
 
 int64_t work_started(const struct work *w)
@@ -256,7 +261,7 @@ static void call_done(struct asking *a)
 	bool poked = w->poked;
 
 	w->state = WORK_STEPPING;
-	w->now = clock_wall(w->engine->conf.clock);
+	w->now = store_time(w->engine->conf.store);
 	a->call->done(w, a->call);
 	if (w->state == WORK_STEPPING) {
 		rest(w);

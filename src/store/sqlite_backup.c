@@ -289,7 +289,7 @@ int sqlite_backup(const char *dir, const char *file, struct err *err)
 	char from[4096], temporary[4096];
 	int n = snprintf(temporary, sizeof(temporary), "%s.tmp", file);
 
-	if (n < 0 || (size_t)n >= sizeof(temporary))
+	if ((size_t)n >= sizeof(temporary))
 		return err_set(err, ERR_INVALID, "the path is too long: %s",
 			       file);
 	if (sqlite_path(dir, SQLITE_FILE, from, err) < 0)
@@ -347,15 +347,18 @@ static int check_digest(sqlite3 *db, const char *file, struct err *err)
 	sqlite3_stmt *st;
 	char hex[HEX_LEN + 1];
 	const char *have = NULL;
-	int r = digest_database(db, hex, err);
+	int rc, r = digest_database(db, hex, err);
 
 	if (r < 0 ||
 	    sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key='digest'",
 			       -1, &st, NULL) != SQLITE_OK)
 		return r < 0 ? -1 : sqlite_err(db, err, file);
-	if (sqlite3_step(st) == SQLITE_ROW)
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
 		have = (const char *)sqlite3_column_text(st, 0);
-	if (!have || strcmp(have, hex) != 0)
+	else if (rc != SQLITE_DONE)
+		r = sqlite_err(db, err, file);
+	if (r == 0 && (!have || strcmp(have, hex) != 0))
 		r = err_set(err, ERR_INVALID,
 			    "%s is damaged (the digest of its rows is wrong): "
 			    "use another backup",

@@ -116,6 +116,7 @@ int store_open(const struct store_conf *conf, struct backend *backend,
 	s->conf = *conf;
 	set_defaults(&s->conf);
 	s->backend = backend;
+	steady_init(&s->time, s->conf.clock);
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		list_init(lists[i]);
 	notes_init(s);
@@ -474,18 +475,21 @@ uint64_t store_revision(const struct store *s)
 	return s->durable;
 }
 
-int64_t store_time(const struct store *s)
+int64_t store_time(struct store *s)
 {
-	int64_t now = clock_wall(s->conf.clock);
+	return steady_now(&s->time);
+}
 
-	return now < s->last_at ? s->last_at : now;
+int64_t store_even_since(struct store *s)
+{
+	return steady_even_since(&s->time);
 }
 
 void store_stats(const struct store *s, struct store_stats *ret)
 {
 	*ret = (struct store_stats){
 		.durable = s->durable,
-		.oldest = s->history.first ? s->history.first - 1 : 0,
+		.oldest = s->history.first - 1,
 		.commits = s->commits,
 		.failures = s->failures,
 		.reruns = s->reruns,

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/steady.h"
 #include "store/backend.h"
 #include "store/cache.h"
 #include "store/history.h"
@@ -18,7 +19,7 @@ struct store {
 	struct map memos;
 	uint64_t durable, newest;
 	uint64_t horizon; /* where the log began when it was loaded */
-	int64_t last_at;
+	struct steady time;
 	int64_t id_at;        /* of the newest id made */
 	unsigned id_sequence; /* and how many before it in its millisecond */
 
