@@ -271,6 +271,15 @@ static void when_many_vanish_nothing_is_done_but_one_alarm(void)
 	CHECK(herd_region_told(&y, "massDisappearance") == 1);
 	CHECK(written_since(&y, revision) == 0);
 	CHECK(yard_machines(&y) == MANY - LOST);
+	/* Somebody clears it: they are gone, and none takes their place. */
+	yard_transact(&y, accept, NULL);
+	yard_run(&y, 10 * MINUTE);
+	CHECK(herd_region_told(&y, "massDisappearanceOver") == 1);
+	CHECK(written_since(&y, revision) == LOST && unknown(&y) == 0);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_TERMINATED);
+	CHECK(herd_at(&y, LOST - 1)->status.state == INSTANCE_TERMINATED);
+	CHECK(herd_region_told(&y, "massDisappearance") == 1);
+	CHECK(yard_machines(&y) == MANY - LOST);
 	yard_close(&y);
 }
 
