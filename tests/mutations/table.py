@@ -258,6 +258,12 @@ MUTATIONS = [
           "	if (s->status.state == INSTANCE_RUNNING)\n")],
         "machine_plan monitor"),
     Mutation(
+        "what its owner wants on again does not lose its power", 4,
+        [("src/reconcile/machine_plan.c",
+          "	} else if (stopping && !hard && wanted) {\n",
+          "	} else if (stopping && !hard) {\n")],
+        "machine_plan"),
+    Mutation(
         "a machine that ran and is gone is not replaced", 4,
         [("src/reconcile/machine_launch_plan.c",
           "	if (has_run(v)) {\n"
@@ -360,12 +366,8 @@ MUTATIONS = [
     Mutation(
         "a machine that does not stop loses its power at its deadline", 5,
         [("src/reconcile/machine_plan.c",
-          "	if (!s->status.deadline || v->now < s->status.deadline) {\n"
-          "		plan_look(v, ret);\n"
-          "	} else if (stopping && !hard) {\n",
-          "	if (s->status.deadline >= 0) {\n"
-          "		plan_look(v, ret);\n"
-          "	} else if (stopping && !hard) {\n")],
+          "	if (!s->status.deadline || v->now < s->status.deadline) {\n",
+          "	if (s->status.deadline >= 0) {\n")],
         "machine_plan machine"),
 
     # 6. References hold.
