@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/admit.h"
 #include "api/call.h"
 #include "api/filter.h"
 #include "api/routes.h"
@@ -32,7 +33,7 @@ struct api *api_new(const struct api_conf *conf)
 
 	api->conf = *conf;
 	if (!api->conf.pending_most)
-		api->conf.pending_most = 2048;
+		api->conf.pending_most = 4096;
 	if (!api->conf.streams_most)
 		api->conf.streams_most = 16384;
 	rate_init(&api->callers, conf->requests_per_second,
@@ -388,6 +389,6 @@ void api_handle(void *ctx, struct exchange *x)
 		call_fail(c, &err);
 		return;
 	}
-	if (find_route(c))
+	if (find_route(c) && admit_call(c))
 		go_on(c);
 }

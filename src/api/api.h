@@ -32,7 +32,7 @@ struct api_conf {
 	const struct mtls_rule *mtls; /* whom certificates stand for */
 	size_t n_mtls;
 	unsigned requests_per_second; /* a caller; 0: no limit */
-	size_t pending_most; /* changes that may wait to be written: 2048 */
+	size_t pending_most; /* changes that may wait to be written: 4096 */
 	size_t streams_most; /* watches and long polls at a time: 16384 */
 
 	/* Asks providers; or NULL.  Not used any more when the API is freed. */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "api/admit.h"
 #include "api/permit.h"
 #include "api/routes.h"
 #include "base/uuid.h"
@@ -367,7 +368,7 @@ static void begin_export(struct call *c, const struct audit_filter *f)
 	struct reply head = {.status = 200, .type = "application/x-ndjson"};
 	struct export *e = arena_alloc(c->x->arena, sizeof(*e));
 
-	if (!call_admit_stream(c))
+	if (!admit_stream(c))
 		return;
 	e->call = c;
 	e->filter = *f;

@@ -54,7 +54,8 @@ void call_reply_with(struct call *c, struct reply *r)
 	api->in_flight--;
 	if (class > 0 && class < STATUS_CLASSES)
 		api->calls[class]++;
-	if (r->status >= 500 || log_wants(LOG_DEBUG))
+	/* Refusals are counted, and told once a second: see admit.h. */
+	if ((r->status >= 500 && !c->shed) || log_wants(LOG_DEBUG))
 		log_line(r->status >= 500 ? LOG_WARN : LOG_DEBUG, "request",
 			 c->x->id, "method=%s path=%s status=%d from=%s%s%.*s",
 			 c->x->method, c->uri.path ? c->uri.path : "-",
@@ -129,38 +130,4 @@ int call_check_match(struct call *c, uint64_t have, struct err *err)
 		       "it is at revision %llu now, and If-Match names %s: "
 		       "read it again",
 		       (unsigned long long)have, want);
-}
-
-bool call_admit(struct call *c)
-{
-	struct api *api = c->api;
-	struct store_stats stats;
-	struct err err;
-
-	store_stats(api->conf.store, &stats);
-	if (!api->draining && stats.pending < api->conf.pending_most)
-		return true;
-	api->shed++;
-	err_set(&err, ERR_UNAVAILABLE, "%s",
-		api->draining ? "the server is stopping"
-			      : "more changes are waiting than the disk can "
-				"take: try again in a moment");
-	err.retry_after_ms = 1000;
-	call_fail(c, &err);
-	return false;
-}
-
-bool call_admit_stream(struct call *c)
-{
-	struct api *api = c->api;
-	struct err err;
-
-	if (!api->draining && api->streams < api->conf.streams_most)
-		return true;
-	err_set(&err, ERR_UNAVAILABLE, "%s",
-		api->draining ? "the server is stopping"
-			      : "too many streams are open");
-	err.retry_after_ms = 1000;
-	call_fail(c, &err);
-	return false;
 }

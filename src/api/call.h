@@ -26,13 +26,16 @@ struct api {
 	struct access *access;
 	struct buf openapi;
 	struct list waits;   /* long polls */
-	struct list held;    /* calls whose callers are not known yet */
+	struct list held;    /* calls whose callers are not known yet, and those
+			      * whose refusals wait: see admit.h */
 	struct list asking;  /* questions to providers: see live.h */
 	struct list unheard; /* those that nobody waits for any more */
 	size_t streams;      /* watches and long polls */
 	bool draining;
 	uint64_t calls[STATUS_CLASSES], shed, limited;
 	uint64_t in_flight;
+	uint64_t next_refusal; /* in parts of a millisecond: see admit.c */
+	uint64_t told_ms, told_shed;
 };
 
 struct asking;
@@ -50,6 +53,7 @@ struct call {
 	const struct principal *who;
 	struct node *body;
 	bool plan, stream;
+	const char *shed;   /* why it is refused, when it is for the load */
 	struct list held;   /* in the API's, or alone */
 	uint64_t held_from; /* when that began; 0: it did not */
 
@@ -92,12 +96,6 @@ void call_change(struct call *c,
 /* Who did ACTION to object ID, for the audit trail. */
 void call_audit(struct call *c, struct tx *tx, const char *action,
 		const char *id);
-
-/* Whether a change may be taken on now; when not, it has been answered. */
-bool call_admit(struct call *c);
-
-/* Whether another stream may be begun; the same. */
-bool call_admit_stream(struct call *c);
 
 /* The words of a problem body. */
 void problem_write(const struct err *err, int status, const char *request,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/admit.h"
 #include "api/instances.h"
 #include "api/live.h"
 #include "api/permit.h"
@@ -293,7 +294,7 @@ static void opened(struct txn *t, const struct err *err)
 
 void handle_console(struct call *c)
 {
-	if (!call_admit(c))
+	if (!admit_change(c))
 		return;
 	c->who = access_copy(c->who, c->x->arena);
 	c->txn = (struct txn){.fn = open_console, .done = opened, .ctx = c};

@@ -45,7 +45,7 @@ static void add_calls(struct buf *b, const struct api *api)
 	add(b, "muster_requests_in_flight", "gauge",
 	    "Requests and streams under way.", api->in_flight);
 	add(b, "muster_requests_shed_total", "counter",
-	    "Changes refused because too many were waiting.", api->shed);
+	    "Requests refused because there was too much to do.", api->shed);
 	add(b, "muster_requests_limited_total", "counter",
 	    "Requests refused for their rate.", api->limited);
 	add(b, "muster_watches", "gauge", "Watches and long polls open.",
@@ -105,7 +105,8 @@ static void add_regions(struct buf *b, const struct store *s)
 			 "Machines missing at once, too many to be believed.",
 			 offsetof(struct monitoring, missing));
 	add_region_gauge(b, s, "muster_orphans",
-			 "Machines that carry our tags and are nobody's.",
+			 "Machines and other things that carry our tags and "
+			 "are nobody's.",
 			 offsetof(struct monitoring, orphan_count));
 }
 

@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/admit.h"
 #include "api/instances.h"
 #include "api/key.h"
 #include "api/permit.h"
@@ -174,7 +175,7 @@ static void change_done(struct txn *t, const struct err *err)
 void call_change(struct call *c,
 		 int (*fn)(struct tx *tx, void *ctx, struct err *err))
 {
-	if (!call_admit(c))
+	if (!admit_change(c))
 		return;
 	c->who = access_copy(c->who, c->x->arena);
 	c->txn = (struct txn){.fn = fn, .done = change_done, .ctx = c};

@@ -202,8 +202,16 @@ static const struct command_example accept_examples[] = {
 	{0},
 };
 
+static const struct command_option orphans_options[] = {
+	{"plan", .doc = "Say what is removed, or would be, and when; nothing "
+			"is done."},
+	{0},
+};
+
 static const struct command_example orphans_examples[] = {
 	{"What was left behind there:", "muster region orphans my-region"},
+	{"And what would be removed, and when:",
+	 "muster region orphans my-region --plan"},
 	{0},
 };
 
@@ -341,12 +349,13 @@ static const struct command region_verbs[] = {
 	 "at once more, and its instance is shown as terminated when it is not "
 	 "there.",
 	 accept_examples, .fields = COMMAND_NARROW, .run = machine_act},
-	{"orphans", "List the machines of a region that are nobody's",
+	{"orphans", "List what a region has of ours that is nobody's",
 	 "NAME-OR-ID",
-	 "They carry this installation's tags, and no server is known for "
-	 "them.  They are only shown, unless spec.orphanPolicy of the region "
-	 "is remove.",
-	 orphans_examples, .fields = COMMAND_NARROW, .run = region_orphans},
+	 "Machines, networks, security groups, images and volumes that carry "
+	 "this installation's tags, and that nobody is known for.  They are "
+	 "only shown, unless spec.orphanPolicy of the region is remove.",
+	 orphans_examples, orphans_options, .fields = COMMAND_NARROW,
+	 .run = region_orphans},
 	PAUSE_VERB("Nothing is asked of its provider meanwhile."),
 	RESUME_VERB,
 	EVENTS_VERB,

@@ -55,7 +55,7 @@ static const struct field limit_fields[] = {
 	 .max = 1000000, .fallback = "0"},
 	{"pendingChanges", FIELD_INT, 0, LIMIT(pending_changes),
 	 "Changes that may wait to be written before more are refused.",
-	 .min = 1, .max = 1000000, .fallback = "2048"},
+	 .min = 1, .max = 1000000, .fallback = "4096"},
 	{"watches", FIELD_INT, 0, LIMIT(watches),
 	 "Watches and long polls at a time.", .min = 1, .max = 1000000,
 	 .fallback = "16384"},

@@ -67,6 +67,9 @@ static void observe(void *ctx, const struct kind *k, const void *object, int by)
 	tally_observe(&d->tally, k, object, by);
 }
 
+/* What waits is written in a few batches, however long one takes. */
+enum { BATCH_MOST = 512 };
+
 static int open_store(struct daemon *d, struct err *err)
 {
 	const struct config *c = d->conf;
@@ -78,6 +81,7 @@ static int open_store(struct daemon *d, struct err *err)
 		.log_revisions = (size_t)c->history.max_revisions,
 		.log_age_ms = c->history.max_age_seconds * 1000,
 		.log_bytes = history_bytes(c),
+		.batch_most = BATCH_MOST,
 		.pending_most = (size_t)c->limits.pending_changes * 2,
 		.event_age_ms = c->events.max_age_hours * 3600 * 1000,
 		.audit_age_ms = c->audit.max_age_days * 86400 * 1000,
@@ -114,6 +118,9 @@ static void metrics(void *ctx, struct buf *out)
 	    stats.accepted);
 	add(out, "muster_http_refused_total", "counter",
 	    "Requests refused before they were read.", stats.refused);
+	add(out, "muster_http_left_total", "counter",
+	    "Requests whose clients had gone before they were looked at.",
+	    stats.left);
 	reconciler_metrics(d->reconciler, out);
 	tally_write(&d->tally, out);
 }

@@ -76,6 +76,14 @@ struct exchange {
 	size_t body_len;
 	const char *id; /* the request's id, for logs and replies */
 	void *ctx;      /* the handler's own */
+
+	/* For so long the server had been busy with what came before, this time
+	 * and the time before: one hiccup does not count. */
+	uint64_t behind_ms;
+
+	/* There was no room for its connection, which ends with it: answer what
+	 * must always be answered, and refuse the others. */
+	bool guest;
 };
 
 const char *exchange_header(struct exchange *x, const char *name);

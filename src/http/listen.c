@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,11 @@
 
 /* Connections taken in one go before others get their turn. */
 enum { BATCH = 64, BACKLOG = 1024 };
+
+/* Of those that find no room, so many are taken in a millisecond, and so many
+ * at once after a while; the others wait in the accept queue, where they cost
+ * nothing. */
+enum { GUESTS_PER_MS = 2, GUESTS_AT_ONCE = 64 };
 
 /* Everyone at one address. */
 struct peer {
@@ -260,6 +266,13 @@ void conn_shut(struct conn *c)
 		shutdown(c->fd, SHUT_RDWR);
 }
 
+bool conn_has_ended(const struct conn *c)
+{
+	char byte;
+
+	return c->mhd && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static const char *status_words(int status)
 {
 	switch (status) {
@@ -314,6 +327,21 @@ static void turn_away(struct server *s, int fd)
 	close(fd);
 }
 
+static bool is_full(const struct server *s)
+{
+	return s->stats.connections >= s->conf.max_connections;
+}
+
+/* Whoever waited in the accept queue may have left: what they sent before is
+ * not worth reading. */
+static bool has_left(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) > 0 &&
+	       p.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
 static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 {
 	struct conn *c = xcalloc(1, sizeof(*c));
@@ -322,6 +350,7 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 	c->server = s;
 	c->from = *from;
 	c->fresh = true;
+	c->guest = is_full(s);
 	c->fd = -1;
 	list_init(&c->due);
 	list_add(&s->conns, &c->link);
@@ -341,13 +370,47 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 		on_plain(c, fd);
 }
 
+/* Whether one more that finds no room may be taken now; otherwise a little
+ * later. */
+static bool may_take(struct server *s)
+{
+	uint64_t now = loop_now(s->loop);
+	uint64_t more = (now - s->welcomed_ms) * GUESTS_PER_MS;
+
+	if (!is_full(s) || s->stopping)
+		return true;
+	s->welcomed_ms = now;
+	s->welcome += more < GUESTS_AT_ONCE ? (unsigned)more : GUESTS_AT_ONCE;
+	if (s->welcome > GUESTS_AT_ONCE)
+		s->welcome = GUESTS_AT_ONCE;
+	if (s->welcome) {
+		s->welcome--;
+		return true;
+	}
+	poller_want(s->listen, 0);
+	timer_set(s->breath, 1);
+	return false;
+}
+
+void listen_breathed(void *server)
+{
+	struct server *s = server;
+
+	if (s->listen && !s->paused)
+		poller_want(s->listen, POLLER_READ);
+}
+
 void listen_take(struct server *s)
 {
 	for (int i = 0; s->stopping || i < BATCH; i++) {
 		struct sockaddr_in6 from = {0};
 		socklen_t len = sizeof(from);
-		int fd = accept4(s->listen_fd, (struct sockaddr *)&from, &len,
-				 SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd;
+
+		if (!may_take(s))
+			return;
+		fd = accept4(s->listen_fd, (struct sockaddr *)&from, &len,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
@@ -358,9 +421,14 @@ void listen_take(struct server *s)
 				listen_pause(s, true);
 			return;
 		}
-		if (s->stats.connections >= s->conf.max_connections)
+		if (s->last_ms > GONE_MS && has_left(fd)) {
+			s->stats.left++;
+			close(fd);
+		} else if (s->stats.connections >=
+			   s->conf.max_connections + SERVER_GUESTS) {
 			turn_away(s, fd);
-		else
+		} else {
 			take(s, fd, &from);
+		}
 	}
 }

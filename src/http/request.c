@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "http/request_priv.h"
 
-enum { SPARE_MOST = 256 };
+enum { SPARE_MOST = 1024 };
 
 #define ARENA_MOST ((size_t)256 << 20)
 
@@ -116,6 +116,7 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	r->base.peer = c->address;
 	r->base.tls_subject = c->tls ? tls_link_subject(c->tls) : NULL;
 	r->base.id = r->id;
+	r->base.guest = c->guest;
 	name_request(r);
 	c->request = r;
 	/* A first request has had its deadline since the connection came. */
@@ -150,7 +151,7 @@ static enum MHD_Result accept_head(struct request *r,
 	}
 	/* libmicrohttpd reads chunks and trailers more kindly than others do:
 	 * what comes after them is not taken for a request. */
-	r->last = facts.chunked;
+	r->last = facts.chunked || r->conn->guest;
 	/* A length that was only announced is not worth much memory. */
 	if (facts.length)
 		buf_reserve(&r->body, facts.length < KEPT ? (size_t)facts.length
@@ -174,7 +175,13 @@ static enum MHD_Result take_body(struct request *r, const char *bytes,
 static enum MHD_Result deliver(struct request *r)
 {
 	struct server *s = r->server;
+	uint64_t turn = server_turn(s);
 
+	r->base.behind_ms = turn < s->last_ms ? turn : s->last_ms;
+	if (turn > GONE_MS && conn_has_ended(r->conn)) {
+		s->stats.left++;
+		return MHD_NO;
+	}
 	conn_due(r->conn, NULL);
 	r->phase = PHASE_CALLED;
 	r->base.body = buf_str(&r->body);

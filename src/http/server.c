@@ -5,14 +5,16 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "http/request_priv.h"
 #include "http/websocket.h"
 
-/* How often in a row libmicrohttpd runs before others get their turn. */
-enum { RUNS_MOST = 4 };
+/* How often in a row libmicrohttpd runs before others get their turn, and not
+ * again after so long. */
+enum { RUNS_MOST = 4, TURN_MS = 10 };
 
 /* How long a stop waits for the first request of a connection that came just
  * before it. */
@@ -23,8 +25,15 @@ void server_poke(struct server *s)
 	s->dirty = true;
 }
 
+uint64_t server_turn(const struct server *s)
+{
+	return s->ran ? clock_mono(&clock_system) - s->turn_ms : 0;
+}
+
 static void run(struct server *s)
 {
+	if (!s->ran)
+		s->turn_ms = clock_mono(&clock_system);
 	s->dirty = false;
 	s->ran = true;
 	MHD_run(s->mhd);
@@ -101,8 +110,9 @@ static void before_sleep(void *ctx)
 		stop_step(s);
 	if (!s->ran && !s->dirty)
 		return;
-	while (wants_run(s) && runs++ < RUNS_MOST)
+	while (wants_run(s) && runs++ < RUNS_MOST && server_turn(s) < TURN_MS)
 		run(s);
+	s->last_ms = server_turn(s);
 	s->ran = false;
 	if (wants_run(s))
 		timer_set(s->again, 0);
@@ -132,13 +142,6 @@ static void close_late(struct server *s)
 	}
 }
 
-static bool has_ended(const struct conn *c)
-{
-	char byte;
-
-	return c->mhd && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
 /* libmicrohttpd waits for an edge that does not come when a client's last
  * bytes and its end arrive together.  Such a connection is in the middle of a
  * request, or has just become idle. */
@@ -151,7 +154,7 @@ static void close_ended(struct server *s)
 		struct conn *c = CONTAINER_OF(l, struct conn, due);
 
 		next = l->next;
-		if (has_ended(c))
+		if (conn_has_ended(c))
 			conn_shut(c);
 	}
 	for (l = s->waiting.prev; l != &s->waiting; l = next) {
@@ -160,7 +163,7 @@ static void close_ended(struct server *s)
 		next = l->prev;
 		if (c->since + 2 * s->tick_ms < now)
 			return;
-		if (has_ended(c))
+		if (conn_has_ended(c))
 			conn_shut(c);
 	}
 }
@@ -211,8 +214,9 @@ static int start_mhd(struct server *s, struct err *err)
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE |
 			MHD_USE_NO_LISTEN_SOCKET,
 		0, NULL, NULL, request_call, s, MHD_OPTION_CONNECTION_LIMIT,
-		s->conf.max_connections + 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		s->conf.max_head, MHD_OPTION_CONNECTION_TIMEOUT, stall,
+		s->conf.max_connections + SERVER_GUESTS + 1,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, s->conf.max_head,
+		MHD_OPTION_CONNECTION_TIMEOUT, stall,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
 		keep_escapes, s, MHD_OPTION_URI_LOG_CALLBACK, request_begin, s,
 		MHD_OPTION_NOTIFY_COMPLETED, request_done, s,
@@ -277,6 +281,7 @@ static struct server *make(struct loop *l, const struct server_conf *conf)
 	s->again = timer_new(l, on_again, s);
 	s->pace = timer_new(l, stream_rested, s);
 	s->grace = timer_new(l, on_grace, s);
+	s->breath = timer_new(l, listen_breathed, s);
 	loop_add_hook(l, before_sleep, s);
 	return s;
 }
@@ -384,6 +389,7 @@ void server_free(struct server *s)
 	timer_free(s->again);
 	timer_free(s->pace);
 	timer_free(s->grace);
+	timer_free(s->breath);
 	while ((l = list_pop(&s->spare)))
 		request_free(CONTAINER_OF(l, struct request, link));
 	map_release(&s->peers);

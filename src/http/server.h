@@ -19,6 +19,9 @@
 struct loop;
 struct server;
 
+/* More connections than max_connections, for one request each. */
+enum { SERVER_GUESTS = 64 };
+
 struct server_conf {
 	const char *listen;             /* "127.0.0.1:7070", "[::1]:0" */
 	const char *tls_cert, *tls_key; /* PEM files; NULL: plain HTTP */
@@ -43,6 +46,7 @@ struct server_stats {
 	uint64_t connections; /* open now */
 	uint64_t accepted;    /* ever */
 	uint64_t refused;     /* answered here and not by the handler */
+	uint64_t left;        /* by their clients before they were looked at */
 	uint64_t streams;     /* open now */
 };
 

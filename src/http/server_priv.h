@@ -21,6 +21,11 @@
 
 struct request;
 
+/* Who has waited for so long may have given up; then there is nothing to do.
+ * Not looked at otherwise: it takes a call of the kernel's, and some close
+ * their side when they have said what they want. */
+enum { GONE_MS = 10 };
+
 struct server {
 	struct loop *loop;
 	struct server_conf conf; /* with the defaults filled in */
@@ -30,13 +35,17 @@ struct server {
 	int listen_fd;    /* -1 once closed */
 	struct tls *tls;  /* NULL: plain */
 	bool ran;         /* libmicrohttpd ran since the last sleep */
+	uint64_t turn_ms; /* when it first did */
+	uint64_t last_ms; /* how long that took the time before */
 	bool dirty;       /* something was resumed: it must run */
 	bool paused;      /* out of descriptors: no accepting until a tick */
 	bool dead;        /* being freed: everything is turned away */
 	bool stopping;    /* answer what is here, then close */
 	uint64_t tick_ms; /* how often deadlines are looked at */
 	uint64_t fresh_until;
-	struct timer *tick, *again, *pace, *grace;
+	uint64_t welcomed_ms; /* when guests were last let in */
+	unsigned welcome;     /* how many may be now */
+	struct timer *tick, *again, *pace, *grace, *breath;
 	void (*stopped)(void *ctx);
 	void *stopped_ctx;
 	struct list conns;     /* all */
@@ -68,6 +77,7 @@ struct conn {
 	struct peer *peer;              /* NULL: not counted */
 	int fd;                         /* what libmicrohttpd has of it */
 	bool fresh;                     /* without a request so far */
+	bool guest;                     /* came when there was no room */
 	bool closing;                   /* shut down already */
 	struct sockaddr_in6 from;       /* or an IPv4 one */
 	char address[INET6_ADDRSTRLEN]; /* its text */
@@ -76,15 +86,23 @@ struct conn {
 /* server.c: have libmicrohttpd run before the loop sleeps. */
 void server_poke(struct server *s);
 
+/* Milliseconds that libmicrohttpd has run for since the last sleep: it goes
+ * through whatever came before, so whoever is late in that has waited. */
+uint64_t server_turn(const struct server *s);
+
 /* listen.c */
 int listen_open(struct server *s, struct err *err);
 void listen_close(struct server *s);
 void listen_take(struct server *s); /* whatever waits to be accepted */
+void listen_breathed(void *server); /* the breath's timer */
 void listen_pause(struct server *s, bool pause);
 
 /* Put C in waiting or receiving, counted from now; NULL: no deadline. */
 void conn_due(struct conn *c, struct list *list);
 void conn_shut(struct conn *c);
+
+/* Its client has closed its side. */
+bool conn_has_ended(const struct conn *c);
 
 /* Write a whole answer past libmicrohttpd, which is still reading, and close:
  * the only way to answer before a request has arrived. */

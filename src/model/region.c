@@ -8,6 +8,8 @@
 	offsetof(struct region, status.member) - offsetof(struct region, status)
 
 const char *const orphan_policy_names[] = {NULL, "report", "remove", NULL};
+const char *const orphan_kind_names[] = {
+	NULL, "machine", "network", "securitygroup", "image", "volume", NULL};
 
 static const struct field spec_fields[] = {
 	{"provider", FIELD_STRING,
@@ -39,9 +41,9 @@ static const struct field spec_fields[] = {
 	 "often while something happens.  0: there are none.",
 	 .max = 3600, .fallback = "30"},
 	{"orphanPolicy", FIELD_ENUM, 0, SPEC(orphan_policy),
-	 "What becomes of machines there that carry this installation's tags "
-	 "and that no server is known for: they are shown, or removed after "
-	 "their quarantine.",
+	 "What becomes of machines and other things there that carry this "
+	 "installation's tags and that nobody is known for: they are shown, or "
+	 "removed after their quarantine.",
 	 .names = orphan_policy_names, .fallback = "\"report\""},
 	{"orphanQuarantineSeconds", FIELD_INT, 0,
 	 SPEC(orphan_quarantine_seconds),
@@ -63,10 +65,17 @@ static const struct field zone_fields[] = {
 #define ORPHAN(member) offsetof(struct orphan, member)
 
 static const struct field orphan_fields[] = {
+	{"kind", FIELD_ENUM, 0, ORPHAN(kind), "What it is.",
+	 .names = orphan_kind_names, .fallback = "\"machine\""},
 	{"providerId", FIELD_STRING, FIELD_REQUIRED, ORPHAN(provider_id),
-	 "The provider's id of the machine."},
+	 "The provider's id of it."},
 	{"serverId", FIELD_STRING, 0, ORPHAN(server_id),
-	 "The server that its tag names."},
+	 "The server that a machine's tag names."},
+	{"objectId", FIELD_STRING, 0, ORPHAN(object_id),
+	 "What anything else was made for."},
+	{"kept", FIELD_BOOL, 0, ORPHAN(kept),
+	 "Whether it is never removed: what it names is known, and has another "
+	 "of these."},
 	{"firstSeenAt", FIELD_TIME, 0, ORPHAN(first_seen_at),
 	 "When it was found."},
 	{"quarantinedUntil", FIELD_TIME, 0, ORPHAN(quarantined_until),
@@ -93,7 +102,8 @@ static const struct field monitor_fields[] = {
 	{"accepted", FIELD_INT, FIELD_SPARSE, MONITOR(accepted),
 	 "How many an operator has accepted to be gone."},
 	{"orphanCount", FIELD_INT, FIELD_SPARSE, MONITOR(orphan_count),
-	 "How many machines there carry our tags and are nobody's."},
+	 "How many machines and other things there carry our tags and are "
+	 "nobody's."},
 	{"orphans", FIELD_LIST, 0, MONITOR(orphans), "The first of those.",
 	 .item = FIELD_OBJECT, .fields = orphan_fields,
 	 .size = sizeof(struct orphan), .max = ORPHANS_MOST},

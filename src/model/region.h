@@ -20,10 +20,23 @@ enum orphan_policy { ORPHANS_REPORT = 1, ORPHANS_REMOVE };
 /* Orphans that a region lists; it counts them all. */
 enum { ORPHANS_MOST = 100 };
 
-/* A machine with our tags that no server is known for. */
+/* What carries our tags at the provider. */
+enum orphan_kind {
+	ORPHAN_MACHINE = 1,
+	ORPHAN_NETWORK,
+	ORPHAN_GROUP,
+	ORPHAN_IMAGE,
+	ORPHAN_VOLUME,
+};
+
+/* A machine, or something else, with our tags, that nobody is known for. */
 struct orphan {
+	int kind; /* enum orphan_kind */
 	const char *provider_id;
-	const char *server_id; /* what its tag says, or NULL */
+	const char *server_id; /* what a machine's tag says, or NULL */
+	const char *object_id; /* what a thing was made for, or NULL */
+	bool kept;             /* that is known, with another of these: it is
+				* never removed */
 	int64_t first_seen_at, quarantined_until;
 };
 
@@ -68,7 +81,7 @@ struct region {
 };
 
 extern const struct kind region_kind;
-extern const char *const orphan_policy_names[];
+extern const char *const orphan_policy_names[], *const orphan_kind_names[];
 
 /* What the region's driver was found to be able to do: "stop", "resize". */
 bool region_can(const struct region *r, const char *capability);

@@ -55,6 +55,7 @@ static const struct {
 	[CALL_REMOVE_VOLUME] = {"removeVolume", CAN_VOLUMES},
 	[CALL_ATTACH] = {"attach", CAN_VOLUMES},
 	[CALL_DETACH] = {"detach", CAN_VOLUMES},
+	[CALL_LIST_THINGS] = {"listThings", CAN_LIST_THINGS},
 };
 
 static void sleep_here(void *ctx, uint64_t ms)

@@ -43,6 +43,7 @@ enum call_name {
 	CALL_REMOVE_VOLUME,
 	CALL_ATTACH,
 	CALL_DETACH,
+	CALL_LIST_THINGS,
 	CALLS, /* how many there are; looped over */
 };
 

@@ -76,6 +76,21 @@ struct backing {
 	int consistency;          /* snapshots: enum consistency */
 };
 
+enum thing_kind { THING_NETWORK = 1, THING_GROUP, THING_IMAGE, THING_VOLUME };
+
+/* The same, as it is found in a list. */
+struct thing {
+	int kind;           /* enum thing_kind */
+	const char *id;     /* the provider's */
+	const char *ours;   /* the object's id that it was made for */
+	int64_t created_at; /* 0: the provider does not say */
+};
+
+struct thing_page {
+	struct items things; /* of struct thing */
+	const char *next;    /* NULL: this was the last */
+};
+
 struct image_spec {
 	struct backing_id id;
 	const char *name;

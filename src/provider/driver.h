@@ -41,6 +41,7 @@ struct driver {
 	const struct image_ops *images;     /* or NULL */
 	const struct network_ops *networks; /* or NULL */
 	const struct volume_ops *volumes;   /* or NULL */
+	const struct thing_ops *things;     /* or NULL */
 };
 
 /* Every driver, ended by NULL. */

@@ -21,6 +21,7 @@ const char *const capability_names[] = {
 	[1 + CAN_SECURITY_GROUPS] = "securityGroups",
 	[1 + CAN_VOLUMES] = "volumes",
 	[1 + CAN_SPOT] = "spot",
+	[1 + CAN_LIST_THINGS] = "listThings",
 	[1 + CAPABILITIES] = NULL,
 };
 
@@ -70,6 +71,8 @@ static bool has_slots(const struct provider *p, enum capability c)
 		       d->volumes->attach && d->volumes->detach;
 	case CAN_SPOT:
 		return p->facts.spot;
+	case CAN_LIST_THINGS:
+		return d->things && d->things->list;
 	case CAPABILITIES:
 		break;
 	}
@@ -345,5 +348,17 @@ int provider_detach(struct provider *p, const char *machine, const char *volume,
 
 	while (call_next(&c))
 		c.r = p->driver->volumes->detach(p, machine, volume, err);
+	return call_end(&c);
+}
+
+int provider_list_things(struct provider *p, const char *installation,
+			 const char *page, struct arena *a,
+			 struct thing_page *ret, struct err *err)
+{
+	struct call c = {p, CALL_LIST_THINGS, installation, err};
+
+	while (call_next(&c))
+		c.r = p->driver->things->list(p, installation, page, a, ret,
+					      err);
 	return call_end(&c);
 }

@@ -30,7 +30,8 @@ enum capability {
 	CAN_SECURITY_GROUPS,
 	CAN_VOLUMES,
 	CAN_SPOT,
-	CAPABILITIES, /* how many there are; looped over */
+	CAN_LIST_THINGS, /* what it has of ours that is no machine */
+	CAPABILITIES,    /* how many there are; looped over */
 };
 
 const char *capability_name(enum capability c);
@@ -107,3 +108,6 @@ int provider_attach(struct provider *p, const char *machine, const char *volume,
 		    struct err *err) MUST_CHECK;
 int provider_detach(struct provider *p, const char *machine, const char *volume,
 		    struct err *err) MUST_CHECK;
+int provider_list_things(struct provider *p, const char *installation,
+			 const char *page, struct arena *a,
+			 struct thing_page *ret, struct err *err) MUST_CHECK;

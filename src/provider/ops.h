@@ -99,3 +99,12 @@ struct volume_ops {
 	int (*detach)(struct provider *p, const char *machine,
 		      const char *volume, struct err *err);
 };
+
+struct thing_ops {
+	/* One page of all that the groups above have made for INSTALLATION,
+	 * which ensure() left a mark on for that; PAGE as in lists of machines.
+	 * What is the provider's own, somebody else's, or gone is left out. */
+	int (*list)(struct provider *p, const char *installation,
+		    const char *page, struct arena *a, struct thing_page *ret,
+		    struct err *err);
+};

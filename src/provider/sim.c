@@ -89,4 +89,5 @@ const struct driver sim_driver = {
 	.images = &sim_image_ops,
 	.networks = &sim_network_ops,
 	.volumes = &sim_volume_ops,
+	.things = &sim_thing_ops,
 };

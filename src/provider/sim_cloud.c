@@ -37,6 +37,8 @@ const struct sim_method sim_methods[SIM_CALLS] = {
 	[SIM_REMOVE] = {"remove", ACT, NOTHING, sim_do_remove},
 	[SIM_ATTACH] = {"attach", ACT, WORDS, sim_do_attach},
 	[SIM_DETACH] = {"detach", ACT, NOTHING, sim_do_detach},
+	[SIM_THINGS] = {"things", ACT, sim_things_fields,
+			sizeof(struct sim_things), sim_do_things},
 };
 
 int sim_refuse(struct err *err, enum err_code code, const char *native,

@@ -42,6 +42,7 @@ enum sim_call {
 	SIM_REMOVE,
 	SIM_ATTACH,
 	SIM_DETACH,
+	SIM_THINGS,
 	SIM_CALLS, /* how many there are; looped over */
 };
 

@@ -15,6 +15,7 @@ extern const struct catalogue_ops sim_catalogue_ops;
 extern const struct image_ops sim_image_ops;
 extern const struct network_ops sim_network_ops;
 extern const struct volume_ops sim_volume_ops;
+extern const struct thing_ops sim_thing_ops;
 
 static inline struct sim_link *sim_link(struct provider *p)
 {

@@ -25,9 +25,10 @@ static int consistency(const char *word)
 static int ensure(struct provider *p, const struct sim_thing *ask,
 		  struct arena *a, struct backing *ret, struct err *err)
 {
-	struct sim_thing t;
+	struct sim_thing marked = *ask, t;
 
-	if (sim_link_call(sim_link(p), SIM_ENSURE, ask, a, &t, err) < 0)
+	marked.owner = p->installation;
+	if (sim_link_call(sim_link(p), SIM_ENSURE, &marked, a, &t, err) < 0)
 		return -1;
 	*ret = (struct backing){
 		.id = t.id,
@@ -226,4 +227,43 @@ const struct volume_ops sim_volume_ops = {
 	.remove = sim_remove_volume,
 	.attach = sim_attach,
 	.detach = sim_detach,
+};
+
+/* The cloud's words for them, in the order of enum thing_kind. */
+static const char *const thing_words[] = {NULL,    "network", "group",
+					  "image", "volume",  NULL};
+
+static int kind_of(const char *word)
+{
+	for (int i = 1; thing_words[i]; i++)
+		if (word && strcmp(word, thing_words[i]) == 0)
+			return i;
+	return 0;
+}
+
+static int sim_list_things(struct provider *p, const char *installation,
+			   const char *page, struct arena *a,
+			   struct thing_page *ret, struct err *err)
+{
+	const struct sim_act ask = {.value = installation, .page = page};
+	struct sim_things answer;
+	const struct sim_thing *from;
+	struct thing *to;
+
+	if (sim_link_call(sim_link(p), SIM_THINGS, &ask, a, &answer, err) < 0)
+		return -1;
+	from = answer.things.at;
+	to = arena_alloc(a, answer.things.n * sizeof(*to) + 1);
+	for (size_t i = 0; i < answer.things.n; i++)
+		to[i] = (struct thing){.kind = kind_of(from[i].kind),
+				       .id = from[i].id,
+				       .ours = from[i].ours,
+				       .created_at = from[i].created_at};
+	*ret = (struct thing_page){.things = {to, answer.things.n},
+				   .next = answer.next};
+	return 0;
+}
+
+const struct thing_ops sim_thing_ops = {
+	.list = sim_list_things,
 };

@@ -83,7 +83,10 @@ struct sim_place *sim_machine_find(struct sim_cloud *c, const char *id,
 
 static bool is_seen(const struct sim_cloud *c, const struct sim_place *p)
 {
-	return p->doc->created_at + c->options->consistency_ms <= c->now;
+	int64_t at = p->doc->created_at;
+
+	/* What is made later than now was made before the clock was put back. */
+	return at > c->now || at + c->options->consistency_ms <= c->now;
 }
 
 int sim_do_describe(struct sim_cloud *c, const void *ask, struct arena *a,

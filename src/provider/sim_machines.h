@@ -11,7 +11,7 @@ sim_run sim_do_offers, sim_do_launch, sim_do_describe, sim_do_terminate,
 	sim_do_list, sim_do_stop, sim_do_start, sim_do_reboot, sim_do_resize,
 	sim_do_rebuild, sim_do_grow, sim_do_set_tags, sim_do_set_access,
 	sim_do_console, sim_do_output, sim_do_ensure, sim_do_remove,
-	sim_do_attach, sim_do_detach;
+	sim_do_attach, sim_do_detach, sim_do_things;
 
 /* One that is not gone, whether it can be seen or not; NULL with
  * ERR_NOT_FOUND. */

@@ -200,6 +200,7 @@ static int make(struct sim_cloud *c, const struct sim_thing *ask,
 	t.next = fails ? "error" : "available";
 	t.state = "creating";
 	t.due = c->now + ms;
+	t.created_at = c->now;
 	*ret = sim_holding_new(c, &t);
 	if (!ms) {
 		sim_heap_set(&c->due, &(*ret)->item, 0);

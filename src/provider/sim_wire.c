@@ -79,10 +79,12 @@ const struct field sim_thing_fields[] = {
 	TEXT("kind", kind),
 	TEXT("ours", ours),
 	TEXT("name", name),
+	TEXT("owner", owner),
 	TEXT("state", state),
 	TEXT("reason", reason),
 	TEXT("next", next),
 	MOMENT("due", due),
+	MOMENT("createdAt", created_at),
 	TEXT("prefix", prefix),
 	TEXT("prefix6", prefix6),
 	TEXT("gateway", gateway),
@@ -121,6 +123,15 @@ const struct field sim_act_fields[] = {
 
 const struct field sim_page_fields[] = {
 	OBJECTS("machines", machines, sim_machine_fields, struct sim_machine),
+	TEXT("next", next),
+	{0},
+};
+
+#undef AT
+#define AT(member) offsetof(struct sim_things, member)
+
+const struct field sim_things_fields[] = {
+	OBJECTS("things", things, sim_thing_fields, struct sim_thing),
 	TEXT("next", next),
 	{0},
 };

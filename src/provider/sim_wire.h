@@ -32,8 +32,9 @@ struct sim_machine {
 /* A network, security group, image or volume. */
 struct sim_thing {
 	const char *id, *kind, *ours, *name;
+	const char *owner; /* who it was made for */
 	const char *state, *reason, *next;
-	int64_t due;
+	int64_t due, created_at;
 	const char *prefix, *prefix6, *gateway; /* networks */
 	struct items reserved;                  /* of const char * */
 	const char *network;                    /* groups */
@@ -67,6 +68,11 @@ struct sim_page {
 	const char *next;
 };
 
+struct sim_things {
+	struct items things; /* of struct sim_thing */
+	const char *next;
+};
+
 struct sim_text {
 	const char *text;
 };
@@ -96,8 +102,8 @@ struct sim_offers {
 };
 
 extern const struct field sim_machine_fields[], sim_thing_fields[],
-	sim_act_fields[], sim_page_fields[], sim_text_fields[],
-	sim_offers_fields[];
+	sim_act_fields[], sim_page_fields[], sim_things_fields[],
+	sim_text_fields[], sim_offers_fields[];
 
 /* A refusal; both ways. */
 void sim_err_write(const struct err *err, struct buf *out);

@@ -74,12 +74,12 @@ const char *work_id(const struct work *w);
 void *work_memo(struct work *w); /* of the controller's size */
 struct store *work_store(struct work *w);
 struct random *work_random(struct work *w);
-int64_t work_now(const struct work *w); /* wall time of this step */
-/* How much the clock is behind that: it was put back. */
-int64_t work_behind(const struct work *w);
+int64_t work_now(const struct work *w);        /* store_time() of this step */
+int64_t work_started(const struct work *w);    /* and when the engine began */
+int64_t work_even_since(const struct work *w); /* store_even_since() */
 
-/* Wall time when the engine began, or the clock last jumped ahead. */
-int64_t work_started(const struct work *w);
+/* How much the clock is behind work_now(): it was put back. */
+int64_t work_behind(const struct work *w);
 
 /* Memory until the next step begins: calls and transactions may use it. */
 struct arena *work_arena(struct work *w);

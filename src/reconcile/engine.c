@@ -4,31 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "model/region.h"
 #include "reconcile/engine_priv.h"
 
 /* Steps in one turn: the loop has other things to do. */
 #define TURN_MOST 64
-
-/* How far the two clocks may come apart between two looks. */
-#define JUMP_MS 100
-
-int64_t engine_now(struct engine *e)
-{
-	uint64_t mono = clock_mono(e->conf.clock);
-	int64_t now = store_time(e->conf.store);
-
-	if (now > e->now + (int64_t)(mono - e->mono) + JUMP_MS) {
-		log_warn("engine", "the clock jumped ahead: waits that rest on "
-				   "it begin again");
-		e->started = now;
-	}
-	e->now = now;
-	e->mono = mono;
-	return now;
-}
 
 void engine_arm(struct engine *e, uint64_t mono_ms)
 {
@@ -167,8 +148,7 @@ struct engine *engine_new(const struct engine_conf *conf)
 	e->armed = QUEUE_NEVER;
 	list_init(&e->live);
 	list_init(&e->looks);
-	e->mono = clock_mono(conf->clock);
-	e->started = e->now = store_time(conf->store);
+	e->started = store_time(conf->store);
 	e->regions = regions_new(&regions);
 	for (size_t i = 0; controllers[i]; i++) {
 		assert(i < CONTROLLERS_MOST);
@@ -208,7 +188,6 @@ void engine_turn(struct engine *e)
 	struct queued *q;
 
 	e->armed = QUEUE_NEVER;
-	engine_now(e);
 	regions_turn(e->regions, now);
 	for (int i = 0; i < TURN_MOST && (q = queue_pop(&e->queue, now)); i++)
 		work_step(CONTAINER_OF(q, struct work, queued));

@@ -61,9 +61,7 @@ struct work {
 
 struct engine {
 	struct engine_conf conf;
-	int64_t started; /* or when the clock last jumped ahead */
-	int64_t now;     /* when it was last looked at, */
-	uint64_t mono;   /* by either clock */
+	int64_t started;
 	struct watcher watcher;
 	struct map works[CONTROLLERS_MOST]; /* by id, one a controller */
 	size_t n_works;
@@ -89,10 +87,6 @@ void work_looked(struct work *w, const struct err *err);
 
 /* Every controller, ended by NULL. */
 extern const struct controller *const controllers[];
-
-/* The time.  When the clock has jumped ahead it is as if we had just begun: how
- * long ago anything was is not known. */
-int64_t engine_now(struct engine *e);
 
 /* Have engine_turn() called by then. */
 void engine_arm(struct engine *e, uint64_t mono_ms);

@@ -49,6 +49,7 @@ static void know(struct work *w, const struct instance *i,
 	const struct memo *memo = work_memo(w);
 
 	*ret = (struct machine_known){.started = work_started(w),
+				      .even = work_even_since(w),
 				      .behind = work_behind(w),
 				      .called_at = memo->called_at,
 				      .number = memo->number,

@@ -23,12 +23,12 @@ static bool is_leaving(const struct machine_view *v)
  * could be seen; it does not matter when it was answered. */
 static bool is_sure(const struct machine_view *v, const struct machine_call *c)
 {
-	int64_t made = v->s->status.answered_at;
+	int64_t answered = v->s->status.answered_at;
 
-	if (made < v->started)
-		made = v->started;
+	if (answered < v->even)
+		answered = v->even;
 	return v->facts &&
-	       c->call.began >= made + (int64_t)v->facts->consistency_ms;
+	       c->call.began >= answered + (int64_t)v->facts->consistency_ms;
 }
 
 /* What is so when a provider says that the machine is in state SEEN: what was

@@ -39,8 +39,10 @@ struct machine_view {
 	bool region_paused;
 	int64_t region_touched; /* when an operator last changed it */
 	int64_t now;
-	int64_t behind;  /* what the clock is behind that, if it is */
-	int64_t started; /* how long ago anything before was is not known */
+	int64_t behind; /* what the clock is behind that, if it is */
+	/* Since when time has run evenly: what is older may have been just
+	 * then. */
+	int64_t even;
 	/* The latest that a launch of this try may have been asked for; 0: it
 	 * certainly was not. */
 	int64_t called_at;

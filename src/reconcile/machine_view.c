@@ -126,7 +126,7 @@ static int64_t called_at(const struct server *s, const struct machine_known *k)
 	if (k->number == s->number && k->attempt == s->attempt.number &&
 	    at < k->called_at)
 		at = k->called_at;
-	return at;
+	return at && at < k->even ? k->even : at;
 }
 
 void machine_view(const struct machine_look *look,
@@ -140,8 +140,8 @@ void machine_view(const struct machine_look *look,
 	ret->facts = known->facts;
 	ret->can = known->can;
 	ret->now = now;
-	ret->started = known->started;
 	ret->behind = known->behind;
+	ret->even = known->even;
 	ret->called_at = ret->s ? called_at(ret->s, known) : 0;
 	ret->region_paused = r && r->spec.paused;
 	ret->region_touched = r ? r->meta.updated_at : 0;

@@ -10,6 +10,7 @@
 #include "provider/front.h"
 #include "reconcile/engine_priv.h"
 #include "reconcile/machine.h"
+#include "reconcile/monitor_orphans.h"
 #include "reconcile/monitor_plan.h"
 #include "reconcile/monitor_stale.h"
 
@@ -22,6 +23,9 @@
 /* Servers that are counted in one step. */
 #define COUNT_MOST 2000
 
+/* How often what is no machine is listed, at most. */
+#define THINGS_MS 20000
+
 struct memo {
 	struct sweep *sweep; /* under way, or NULL */
 	int64_t pace, next_at;
@@ -29,6 +33,8 @@ struct memo {
 	struct map lost;  /* missing once, as the provider says; owned */
 	struct map first; /* sights of strays: struct first_sight; owned */
 	struct stale_walk walk;
+	int64_t things_at; /* what is no machine is not listed before */
+	bool listable;     /* it was open, and has tags */
 };
 
 /* A call for one page, or about one machine. */
@@ -79,6 +85,11 @@ static void release(void *memo)
 	free_values(&m->first);
 }
 
+struct sweep *monitor_sweep(struct work *w)
+{
+	return ((struct memo *)work_memo(w))->sweep;
+}
+
 static void begin(struct work *w, struct memo *m)
 {
 	m->sweep = xcalloc(1, sizeof(*m->sweep));
@@ -89,6 +100,14 @@ static void begin(struct work *w, struct memo *m)
 static int64_t most_wait(const struct region *r)
 {
 	return r->spec.observe_seconds * 1000;
+}
+
+/* How long it took; a leap of the clock is not counted. */
+static int64_t took(const struct work *w, const struct sweep *sweep)
+{
+	int64_t even = work_even_since(w);
+
+	return work_now(w) - (sweep->began > even ? sweep->began : even);
 }
 
 /* It came to nothing: another time. */
@@ -150,8 +169,7 @@ static void keep_machine(struct arena *a, const struct machine *m,
 static bool may_judge(struct work *w, const struct server *s,
 		      const struct provider_facts *f, int64_t began)
 {
-	return began >= work_started(w) + (int64_t)f->consistency_ms &&
-	       monitor_judges(get(w, &instance_kind, s->instance_id), s, f,
+	return monitor_judges(get(w, &instance_kind, s->instance_id), s, f,
 			      began) &&
 	       !work_other_busy(w, &machine_controller, s->instance_id);
 }
@@ -167,7 +185,7 @@ static void compare(struct work *w, const struct place *p,
 				 .s = s,
 				 .facts = &p->facts,
 				 .now = work_now(w),
-				 .started = work_started(w)};
+				 .even = work_even_since(w)};
 	struct sighting *g;
 	bool again;
 
@@ -183,6 +201,23 @@ static void compare(struct work *w, const struct place *p,
 	keep_machine(&sweep->arena, m, &g->machine);
 }
 
+static void take_stray(struct memo *memo, const struct place *p,
+		       const struct machine *m, const struct server *s,
+		       int64_t began)
+{
+	const struct stray stray = {
+		.kind = ORPHAN_MACHINE,
+		.id = m->id,
+		.of = field_tag_get(&m->tags, TAG_SERVER),
+		.created_at = m->created_at,
+		.kept = s != NULL,
+	};
+
+	if (m->state != INSTANCE_TERMINATING && m->state != INSTANCE_TERMINATED)
+		monitor_take_stray(memo->sweep, &memo->first, &p->facts, &stray,
+				   began);
+}
+
 static void take_machine(struct work *w, const struct place *p,
 			 const struct machine *m, int64_t began)
 {
@@ -195,7 +230,7 @@ static void take_machine(struct work *w, const struct place *p,
 	if (!ours || strcmp(ours, work_installation(w)) != 0)
 		return;
 	if (monitor_is_stray(s, m->id)) {
-		monitor_take_stray(sweep, &memo->first, &p->facts, m, began);
+		take_stray(memo, p, m, s, began);
 		return;
 	}
 	/* A page may come again; another region may have the same account. */
@@ -232,8 +267,14 @@ static void page_done(struct work *w, struct call *call)
 	for (size_t i = 0; i < c->ret.machines.n; i++)
 		take_machine(w, p, &machines[i], call->began);
 	m->sweep->page = keep(&m->sweep->arena, c->ret.next);
-	if (!m->sweep->page)
-		m->sweep->stage = SWEEP_COUNT;
+	if (m->sweep->page)
+		return;
+	m->sweep->stage = SWEEP_COUNT;
+	if (work_now(w) < m->things_at ||
+	    !provider_can(p->provider, CAN_LIST_THINGS))
+		return;
+	m->sweep->stage = SWEEP_THINGS;
+	m->things_at = work_now(w) + THINGS_MS;
 }
 
 static void ask_page(struct work *w, const struct sweep *sweep)
@@ -362,8 +403,8 @@ static const struct stray *copy_strays(const struct stray *s, struct arena *a)
 	for (; s; s = s->next, at = &(*at)->next) {
 		*at = arena_alloc(a, sizeof(**at));
 		**at = *s;
-		(*at)->machine = arena_strdup(a, s->machine);
-		(*at)->server = keep(a, s->server);
+		(*at)->id = arena_strdup(a, s->id);
+		(*at)->of = keep(a, s->of);
 	}
 	return first;
 }
@@ -396,17 +437,14 @@ static void end(struct work *w, struct memo *m, const struct place *p,
 		.of = sweep->launched,
 		.strays = sweep->strays,
 		.n_strays = sweep->n_strays,
+		.things = sweep->things,
 		.quarantine_ms = r->spec.orphan_quarantine_seconds * 1000,
 	};
-	int64_t took = 0;
 	bool told;
 
 	m->whole_at = sweep->began;
-	/* By a clock that jumped meanwhile nobody can tell how long it took. */
-	if (sweep->began >= work_started(w))
-		took = work_now(w) - sweep->began;
 	m->pace = monitor_pace(m->pace, sweep->moving || tripped,
-			       p->facts.poll_ms, most_wait(r), took);
+			       p->facts.poll_ms, most_wait(r), took(w, sweep));
 	m->next_at = work_now(w) + m->pace;
 	free_values(&m->lost);
 	free_values(&m->first);
@@ -429,6 +467,7 @@ static void write_sightings(struct work *w, struct sweep *sweep,
 		arena_alloc(work_arena(w), sizeof(*write));
 
 	write->known = (struct machine_known){.started = work_started(w),
+					      .even = work_even_since(w),
 					      .can = machine_can(p->provider)};
 	write->facts = p->facts;
 	write->random = work_random(w);
@@ -477,6 +516,9 @@ static void go_on(struct work *w, struct memo *m, const struct place *p)
 	case SWEEP_LIST:
 		ask_page(w, sweep);
 		return;
+	case SWEEP_THINGS:
+		monitor_ask_things(w, sweep, &m->first);
+		return;
 	case SWEEP_COUNT:
 		if (count(w, p)) {
 			sweep->stage = SWEEP_LOOK;
@@ -511,11 +553,8 @@ static void rest(struct work *w, struct memo *m, const struct region *r,
 	int64_t last = r->status.monitor.observed_at, at;
 
 	/* Where nobody ever looks, nothing gets stale. */
-	if (!last && !m->whole_at) {
-		if (open)
-			work_wait(w, m->next_at);
+	if (!last && !m->listable)
 		return;
-	}
 	if (last < work_started(w))
 		last = work_started(w);
 	if (last < m->whole_at)
@@ -544,6 +583,7 @@ static void step(struct work *w)
 	p = r->spec.paused ? NULL : work_place(w, work_id(w));
 	if (p && !p->facts.tags)
 		return;
+	m->listable |= p != NULL;
 	if (!p)
 		drop(m);
 	if (!m->pace) {

@@ -13,12 +13,16 @@
  * nothing is concluded from the list at all: the region says so, once, until
  * they are back or an operator accepts it.
  *
- * Machines in the list that carry our tags and are no known server's are orphans
- * once they are older than a launch may be: the region lists them, and they are
- * removed only where its spec says so, after their quarantine.
+ * What carries our tags and is nobody's, machines in the list and, where the
+ * provider can list them, networks, security groups, images and volumes, are
+ * orphans once they are older than a launch may be: the region lists them, and
+ * they are removed only where its spec says so, after their quarantine.
  *
  * Nothing is written about a machine that is as it was: when all were last seen
- * is the region's to say.  Told of instances as events: drifted.  Of regions:
+ * is the region's to say.  When that is too long ago, or a machine is missing for
+ * so long and it is not believed, readers of its instance are told that nobody
+ * knows how it is (machine_write_stale()); controllers go by what was last seen.
+ * Told of instances as events: drifted.  Of regions:
  * massDisappearance, massDisappearanceOver, observationStale, observationFresh,
  * orphanFound, orphanRemoved.
  */

@@ -1,5 +1,6 @@
-/* monitor_orphans.c - machines that carry our tags and are nobody's: found,
- * kept an eye on, and removed where that is wanted. */
+#include "reconcile/monitor_orphans.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,6 @@
 #include "provider/front.h"
 #include "reconcile/engine_priv.h"
 #include "reconcile/monitor_plan.h"
-#include "reconcile/monitor_sweep.h"
 #include "store/tx.h"
 
 /* Removals in one sweep. */
@@ -18,8 +18,8 @@
 struct removal {
 	struct call call; /* first */
 	const char *installation;
-	const char *machine, *server; /* and what its tag said, or NULL */
-	struct stray *stray;          /* not for the worker */
+	struct stray what;   /* a copy, for the worker */
+	struct stray *stray; /* not for the worker */
 	bool ours;
 };
 
@@ -30,70 +30,92 @@ static bool same(const char *a, const char *b)
 
 /* How long it has been there for certain. */
 static int64_t there_since(struct sweep *sweep, const struct map *before,
-			   const struct machine *m, int64_t began)
+			   const struct stray *s, int64_t began)
 {
 	const struct first_sight *old;
 	struct first_sight *new;
+	size_t room = strlen(s->id) + 16;
 
-	if (m->created_at)
-		return m->created_at;
-	if ((new = map_get(&sweep->first, m->id)))
-		return new->at;
-	old = map_get(before, m->id);
-	new = xcalloc(1, sizeof(*new) + strlen(m->id) + 1);
+	if (s->created_at)
+		return s->created_at;
+	new = xcalloc(1, sizeof(*new) + room);
+	snprintf(new->key, room, "%d %s", s->kind, s->id);
+	if ((old = map_get(&sweep->first, new->key))) {
+		free(new);
+		return old->at;
+	}
+	old = map_get(before, new->key);
 	new->at = old ? old->at : began;
-	memcpy(new->id, m->id, strlen(m->id));
-	map_add(&sweep->first, new->id, new);
+	map_add(&sweep->first, new->key, new);
 	return new->at;
 }
 
-static const struct stray *find_stray(const struct stray *s, const char *id)
+static const struct stray *find_stray(const struct stray *s, int kind,
+				      const char *id)
 {
-	while (s && strcmp(s->machine, id) != 0)
+	while (s && (s->kind != kind || strcmp(s->id, id) != 0))
 		s = s->next;
 	return s;
 }
 
 void monitor_take_stray(struct sweep *sweep, const struct map *before,
-			const struct provider_facts *f, const struct machine *m,
+			const struct provider_facts *f, const struct stray *s,
 			int64_t began)
 {
-	const char *server = field_tag_get(&m->tags, TAG_SERVER);
 	struct stray **at = &sweep->strays;
-	struct stray *s;
+	struct stray *new;
 
-	if (m->state == INSTANCE_TERMINATING || m->state == INSTANCE_TERMINATED)
-		return;
-	if (!monitor_is_orphan(f, there_since(sweep, before, m, began),
+	if (!monitor_is_orphan(f, there_since(sweep, before, s, began),
 			       began) ||
-	    find_stray(sweep->strays, m->id))
+	    find_stray(sweep->strays, s->kind, s->id))
 		return;
+	sweep->n_things += s->kind != ORPHAN_MACHINE;
 	if (sweep->n_strays++ >= ORPHANS_MOST)
 		return;
-	s = arena_alloc(&sweep->arena, sizeof(*s));
-	s->machine = arena_strdup(&sweep->arena, m->id);
-	s->server = server ? arena_strdup(&sweep->arena, server) : NULL;
+	new = arena_alloc(&sweep->arena, sizeof(*new));
+	*new = *s;
+	new->next = NULL;
+	new->id = arena_strdup(&sweep->arena, s->id);
+	new->of = s->of ? arena_strdup(&sweep->arena, s->of) : NULL;
 	while (*at)
 		at = &(*at)->next;
-	*at = s;
+	*at = new;
 }
 
 static const struct orphan *find_orphan(const struct items *list,
-					const char *machine)
+					const struct stray *s)
 {
 	const struct orphan *o = list->at;
 
 	for (size_t n = 0; n < list->n; n++)
-		if (strcmp(o[n].provider_id, machine) == 0)
+		if (o[n].kind == s->kind &&
+		    strcmp(o[n].provider_id, s->id) == 0)
 			return &o[n];
 	return NULL;
 }
 
-static bool is_there(const struct region_write *w, const char *machine)
+/* Nothing was found out about it this time. */
+static bool is_unseen(const struct region_write *w, const struct orphan *o)
 {
-	const struct stray *s = find_stray(w->strays, machine);
+	return o->kind != ORPHAN_MACHINE && !w->things;
+}
 
-	return s && !s->removed;
+static bool is_there(const struct region_write *w, const struct orphan *o)
+{
+	const struct stray *s = find_stray(w->strays, o->kind, o->provider_id);
+
+	return is_unseen(w, o) || (s && !s->removed && s->kept == o->kept);
+}
+
+static size_t count_unseen(const struct region *r, const struct region_write *w)
+{
+	const struct items *list = &r->status.monitor.orphans;
+	const struct orphan *o = list->at;
+	size_t unseen = 0;
+
+	for (size_t n = 0; n < list->n; n++)
+		unseen += is_unseen(w, &o[n]);
+	return unseen;
 }
 
 bool monitor_orphans_news(const struct region *r, const struct region_write *w)
@@ -101,13 +123,14 @@ bool monitor_orphans_news(const struct region *r, const struct region_write *w)
 	const struct items *list = &r->status.monitor.orphans;
 	const struct orphan *o = list->at;
 
-	if (r->status.monitor.orphan_count != (int64_t)w->n_strays)
+	if (r->status.monitor.orphan_count !=
+	    (int64_t)(w->n_strays + count_unseen(r, w)))
 		return true;
 	for (size_t n = 0; n < list->n; n++)
-		if (!is_there(w, o[n].provider_id))
+		if (!is_there(w, &o[n]))
 			return true;
 	for (const struct stray *s = w->strays; s; s = s->next)
-		if (s->removed || !find_orphan(list, s->machine))
+		if (s->removed || !find_orphan(list, s))
 			return true;
 	return false;
 }
@@ -121,17 +144,39 @@ static size_t keep_known(struct tx *tx, const struct region *r,
 	size_t kept = 0;
 
 	for (size_t n = 0; n < list->n; n++) {
-		const struct stray *s = find_stray(w->strays, o[n].provider_id);
+		const struct stray *s =
+			find_stray(w->strays, o[n].kind, o[n].provider_id);
 
-		if (s && s->removed)
+		if (s && s->removed) {
 			tx_event(tx, &region_kind, w->region, "orphanRemoved",
-				 "%s was removed: it carried our tags, and no "
-				 "server is known for it",
-				 s->machine);
-		else if (s)
-			to[kept++] = o[n];
+				 "the %s %s was removed: it carried our tags, "
+				 "and was nobody's",
+				 orphan_kind_names[s->kind], s->id);
+		} else if (s || is_unseen(w, &o[n])) {
+			to[kept] = o[n];
+			to[kept++].kept = s ? s->kept : o[n].kept;
+		}
 	}
 	return kept;
+}
+
+static void add_orphan(struct tx *tx, const struct region_write *w,
+		       const struct stray *s, struct orphan *to)
+{
+	bool machine = s->kind == ORPHAN_MACHINE;
+
+	*to = (struct orphan){
+		.kind = s->kind,
+		.provider_id = s->id,
+		.server_id = machine ? s->of : NULL,
+		.object_id = machine ? NULL : s->of,
+		.kept = s->kept,
+		.first_seen_at = tx_time(tx),
+		.quarantined_until = tx_time(tx) + w->quarantine_ms,
+	};
+	tx_event(tx, &region_kind, w->region, "orphanFound",
+		 "the %s %s carries our tags, and is nobody's",
+		 orphan_kind_names[s->kind], s->id);
 }
 
 void monitor_write_orphans(struct tx *tx, struct region *r,
@@ -142,38 +187,40 @@ void monitor_write_orphans(struct tx *tx, struct region *r,
 		arena_alloc(tx_arena(tx), ORPHANS_MOST * sizeof(*to));
 	size_t n = keep_known(tx, r, w, to), removed = 0;
 
+	m->orphan_count = (int64_t)(w->n_strays + count_unseen(r, w));
 	for (const struct stray *s = w->strays; s; s = s->next) {
 		removed += s->removed;
-		if (s->removed || n == ORPHANS_MOST ||
-		    find_orphan(&m->orphans, s->machine))
-			continue;
-		to[n++] = (struct orphan){
-			.provider_id = s->machine,
-			.server_id = s->server,
-			.first_seen_at = tx_time(tx),
-			.quarantined_until = tx_time(tx) + w->quarantine_ms,
-		};
-		tx_event(tx, &region_kind, w->region, "orphanFound",
-			 "%s carries our tags, and is no known server's",
-			 s->machine);
+		if (!s->removed && n < ORPHANS_MOST &&
+		    !find_orphan(&m->orphans, s))
+			add_orphan(tx, w, s, &to[n++]);
 	}
 	m->orphans = (struct items){to, n};
-	m->orphan_count = (int64_t)(w->n_strays - removed);
+	m->orphan_count -= (int64_t)removed;
 }
 
 /* It is looked at afresh: only what carries our tags still is touched. */
+static int remove_machine(struct provider *p, struct removal *c,
+			  struct arena *a, struct err *err)
+{
+	struct machine m = {0};
+
+	if (provider_describe(p, c->what.id, a, &m, err) < 0)
+		return -1;
+	c->ours = same(field_tag_get(&m.tags, TAG_INSTALLATION),
+		       c->installation) &&
+		  same(field_tag_get(&m.tags, TAG_SERVER), c->what.of);
+	return c->ours ? provider_terminate(p, c->what.id, err) : 0;
+}
+
 static int run_removal(struct provider *p, struct call *call, struct arena *a,
 		       struct err *err)
 {
 	struct removal *c = (struct removal *)call;
-	struct machine m = {0};
 
-	if (provider_describe(p, c->machine, a, &m, err) < 0)
-		return -1;
-	c->ours = same(field_tag_get(&m.tags, TAG_INSTALLATION),
-		       c->installation) &&
-		  same(field_tag_get(&m.tags, TAG_SERVER), c->server);
-	return c->ours ? provider_terminate(p, c->machine, err) : 0;
+	if (c->what.kind == ORPHAN_MACHINE)
+		return remove_machine(p, c, a, err);
+	return monitor_remove_thing(p, c->installation, &c->what, a, &c->ours,
+				    err);
 }
 
 static struct stray *next_due(struct work *w, struct sweep *sweep)
@@ -183,12 +230,13 @@ static struct stray *next_due(struct work *w, struct sweep *sweep)
 
 	for (s = sweep->strays; s; s = s->next) {
 		const struct orphan *o =
-			find_orphan(&r->status.monitor.orphans, s->machine);
-		const struct server *server =
-			s->server ? work_get(w, &server_kind, s->server) : NULL;
+			find_orphan(&r->status.monitor.orphans, s);
 
-		if (o && !s->tried && same(o->server_id, s->server) &&
-		    monitor_removes(r, o, server, work_now(w)))
+		if (o && !s->tried && !s->kept &&
+		    same(s->kind == ORPHAN_MACHINE ? o->server_id
+						   : o->object_id,
+			 s->of) &&
+		    monitor_removes(r, o, monitor_owner(w, s), work_now(w)))
 			return s;
 	}
 	return NULL;
@@ -204,7 +252,7 @@ static void removal_done(struct work *w, struct call *call)
 	s->removed = !call->err.code && c->ours;
 	if (call->err.code)
 		log_warn("monitor", "%s: orphan %s is not removed: %s",
-			 work_id(w), s->machine, call->err.msg);
+			 work_id(w), s->id, call->err.msg);
 }
 
 bool monitor_remove_orphan(struct work *w, struct sweep *sweep)
@@ -221,8 +269,7 @@ bool monitor_remove_orphan(struct work *w, struct sweep *sweep)
 		.run = run_removal, .done = removal_done, .rank = CALL_OBSERVE};
 	c->installation = work_installation(w);
 	c->stray = s;
-	c->machine = s->machine;
-	c->server = s->server;
+	c->what = *s;
 	work_call(w, work_id(w), &c->call);
 	return true;
 }

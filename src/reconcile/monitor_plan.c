@@ -73,9 +73,9 @@ bool monitor_is_orphan(const struct provider_facts *f, int64_t since,
 }
 
 bool monitor_removes(const struct region *r, const struct orphan *o,
-		     const struct server *s, int64_t now)
+		     const void *owner, int64_t now)
 {
-	return r->spec.orphan_policy == ORPHANS_REMOVE && !s &&
+	return r->spec.orphan_policy == ORPHANS_REMOVE && !owner &&
 	       now >= o->quarantined_until;
 }
 

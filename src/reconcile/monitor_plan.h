@@ -52,10 +52,10 @@ bool monitor_is_stray(const struct server *s, const char *machine);
 bool monitor_is_orphan(const struct provider_facts *f, int64_t since,
 		       int64_t began);
 
-/* Orphan O is to be removed; a server of which anything is written keeps what
- * carries its tag. */
+/* Orphan O is to be removed; OWNER, a server or an object of which anything is
+ * written, keeps what carries its name. */
 bool monitor_removes(const struct region *r, const struct orphan *o,
-		     const struct server *s, int64_t now);
+		     const void *owner, int64_t now);
 
 /* It is on its way: things change soon. */
 bool monitor_moves(const struct server *s);

@@ -25,26 +25,31 @@ struct missed {
 	const char *server;
 };
 
-/* A machine that is ours and nobody's. */
+/* Something that is ours and nobody's. */
 struct stray {
 	struct stray *next;
-	const char *machine, *server; /* what its tag says, or NULL */
-	bool tried;                   /* it was to be removed in this sweep */
+	int kind;           /* enum orphan_kind */
+	const char *id;     /* the provider's */
+	const char *of;     /* the server or object that it names, or NULL */
+	int64_t created_at; /* 0: nobody says */
+	bool kept;          /* what it names is there, and has another */
+	bool tried;         /* it was to be removed in this sweep */
 	bool removed;
 };
 
-/* When one was first seen; the key is its id. */
+/* When one was first seen. */
 struct first_sight {
 	int64_t at;
-	char id[];
+	char key[]; /* "1 i-5": its kind and id */
 };
 
 enum sweep_stage {
 	SWEEP_LIST,
-	SWEEP_COUNT, /* what is missing */
-	SWEEP_LOOK,  /* at each of those */
-	SWEEP_WRITE, /* and remove orphans */
-	SWEEP_DOUBT, /* too much is missing: what is not known any more */
+	SWEEP_THINGS, /* the same of what is no machine */
+	SWEEP_COUNT,  /* what is missing */
+	SWEEP_LOOK,   /* at each of those */
+	SWEEP_WRITE,  /* and remove orphans */
+	SWEEP_DOUBT,  /* too much is missing: what is not known any more */
 };
 
 struct sweep {
@@ -61,6 +66,8 @@ struct sweep {
 	struct missed *missed;
 	struct stray *strays; /* orphans, ORPHANS_MOST at most */
 	size_t n_strays;      /* all of them */
+	size_t n_things;      /* of those, no machines; when */
+	bool things;          /* these were listed */
 	unsigned removals;
 	struct map first; /* of strays whose age nobody tells; owned */
 	struct map lost;  /* servers that are not at the provider; owned */
@@ -85,22 +92,12 @@ struct region_write {
 	size_t missing, of;
 	const struct stray *strays;
 	size_t n_strays;
+	bool things; /* what is no machine was listed, too */
 	int64_t quarantine_ms;
 };
 
-/* What is listed as orphans is not what STRAYS are. */
-bool monitor_orphans_news(const struct region *r, const struct region_write *w);
-void monitor_write_orphans(struct tx *tx, struct region *r,
-			   const struct region_write *w);
-
-/* M carries our tags, and is not the machine of server S (or NULL).  BEFORE are
- * the first sights of the last sweep. */
-void monitor_take_stray(struct sweep *sweep, const struct map *before,
-			const struct provider_facts *f, const struct machine *m,
-			int64_t began);
-
-/* Have the next orphan that is to go removed; false when there is none. */
-bool monitor_remove_orphan(struct work *w, struct sweep *sweep);
+/* Of the work's memo. */
+struct sweep *monitor_sweep(struct work *w);
 
 int monitor_write_region(struct tx *tx, void *ctx, struct err *err);
 

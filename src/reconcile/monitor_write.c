@@ -1,8 +1,8 @@
 /* monitor_write.c - what looking at a region has found, written down. */
 #include <string.h>
 
+#include "reconcile/monitor_orphans.h"
 #include "reconcile/monitor_plan.h"
-#include "reconcile/monitor_sweep.h"
 #include "store/tx.h"
 
 /* How often the time of the last look is written, when that is all. */

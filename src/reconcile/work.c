@@ -108,7 +108,7 @@ void work_step(struct work *w)
 {
 	tidy(w);
 	w->state = WORK_STEPPING;
-	w->now = engine_now(w->engine);
+	w->now = store_time(w->engine->conf.store);
 	w->engine->steps++;
 	w->controller->step(w);
 	if (w->state != WORK_STEPPING)
@@ -175,6 +175,11 @@ int64_t work_behind(const struct work *w)
 	int64_t wall = clock_wall(w->engine->conf.clock);
 
 	return wall < w->now ? w->now - wall : 0;
+}
+
+int64_t work_even_since(const struct work *w)
+{
+	return store_even_since(w->engine->conf.store);
 }
 
 int64_t work_started(const struct work *w)
@@ -263,7 +268,7 @@ static void call_done(struct asking *a)
 	bool poked = w->poked;
 
 	w->state = WORK_STEPPING;
-	w->now = engine_now(w->engine);
+	w->now = store_time(w->engine->conf.store);
 	a->call->done(w, a->call);
 	if (w->state == WORK_STEPPING) {
 		rest(w);

@@ -43,7 +43,7 @@ void memo_add(struct store *s, struct change *c, const char *key,
 	      const char *digest, const struct kind *k, const char *id);
 void memo_drop(struct store *s, struct change *c);
 
-/* Apply a row: of the log, or of another writer. */
+/* Apply a row, newer than all before it: of the log, or of another writer. */
 int replay_row(struct store *s, const struct row *row,
 	       struct err *err) MUST_CHECK;
 

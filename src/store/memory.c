@@ -120,11 +120,6 @@ bool disk_audits_hold(const struct disk *d)
 	       memcmp(c.hash, d->head.hash, sizeof(c.hash)) == 0;
 }
 
-uint64_t disk_newest(const struct disk *d)
-{
-	return d->newest;
-}
-
 size_t disk_rows(const struct disk *d)
 {
 	size_t n = 0;

@@ -20,7 +20,6 @@ void disk_free(struct disk *d);
 
 /* Another with the same rows and the same trail. */
 struct disk *disk_copy(const struct disk *d);
-uint64_t disk_newest(const struct disk *d);
 size_t disk_rows(const struct disk *d); /* how many there are, trimmed or not */
 
 /* Lose the row of REVISION, as no disk should: load() must notice. */

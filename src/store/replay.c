@@ -143,7 +143,7 @@ int replay_row(struct store *s, const struct row *row, struct err *err)
 	uint64_t next = s->history.n ? s->newest + 1 : s->horizon;
 	struct change *c;
 
-	if (row->revision <= s->newest || (in_log && row->revision != next))
+	if (in_log && row->revision != next)
 		return err_set(err, ERR_INTERNAL,
 			       "revision %llu follows on %llu: rows are "
 			       "missing",
@@ -158,10 +158,7 @@ int replay_row(struct store *s, const struct row *row, struct err *err)
 		return err_wrap(err, "revision %llu",
 				(unsigned long long)row->revision);
 	}
-	if (row->at > s->last_at) {
-		s->last_at = row->at;
-		s->last_mono = clock_mono(s->conf.clock);
-	}
+	steady_reach(&s->time, row->at);
 	for (size_t i = 0; i < c->n; i++)
 		c->versions[i]->entry->cache->changed = c->revision;
 	if (in_log)

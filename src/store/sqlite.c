@@ -190,6 +190,8 @@ static int write_trim(struct sqlite *s, const struct trim *t)
 	return step(s, UPDATE_ROW);
 }
 
+/* What is bound is never copied, here and in the trail: there might be no memory
+ * for it, and nothing would be written in its place. */
 static int write_horizon(struct sqlite *s, uint64_t horizon)
 {
 	char text[48];
@@ -197,7 +199,7 @@ static int write_horizon(struct sqlite *s, uint64_t horizon)
 	if (horizon == s->horizon)
 		return 0;
 	horizon_text(horizon, text);
-	sqlite3_bind_text(s->st[SET_HORIZON], 1, text, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(s->st[SET_HORIZON], 1, text, -1, SQLITE_STATIC);
 	return step(s, SET_HORIZON);
 }
 

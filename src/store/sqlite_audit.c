@@ -134,7 +134,7 @@ static int set_mark(struct trail *t, const char *key, const struct chain *c)
 
 	chain_text(c, text);
 	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-	sqlite3_bind_text(st, 2, text, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(st, 2, text, -1, SQLITE_STATIC);
 	return step(t, TRAIL_SET);
 }
 

@@ -229,7 +229,7 @@ static int digest_bytes(int from, off_t len, int to, char hex[HEX_LEN + 1])
 
 static int add_seal(const char *path, struct err *err)
 {
-	auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
+	auto_close int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
 	char hex[HEX_LEN + 1], seal[SEAL_ROOM];
 	struct stat st;
 	int n;
@@ -238,8 +238,7 @@ static int add_seal(const char *path, struct err *err)
 	    digest_bytes(fd, st.st_size, -1, hex) < 0)
 		return fail_file(err, "read", path);
 	n = snprintf(seal, sizeof(seal), SEAL_WORD "%s\n", hex);
-	if (lseek(fd, 0, SEEK_END) < 0 || write_all(fd, seal, (size_t)n) < 0 ||
-	    fsync(fd) < 0)
+	if (write_all(fd, seal, (size_t)n) < 0 || fsync(fd) < 0)
 		return fail_file(err, "write", path);
 	return 0;
 }
@@ -289,7 +288,7 @@ int sqlite_backup(const char *dir, const char *file, struct err *err)
 	char from[4096], temporary[4096];
 	int n = snprintf(temporary, sizeof(temporary), "%s.tmp", file);
 
-	if (n < 0 || (size_t)n >= sizeof(temporary))
+	if ((size_t)n >= sizeof(temporary))
 		return err_set(err, ERR_INVALID, "the path is too long: %s",
 			       file);
 	if (sqlite_path(dir, SQLITE_FILE, from, err) < 0)
@@ -347,15 +346,18 @@ static int check_digest(sqlite3 *db, const char *file, struct err *err)
 	sqlite3_stmt *st;
 	char hex[HEX_LEN + 1];
 	const char *have = NULL;
-	int r = digest_database(db, hex, err);
+	int rc, r = digest_database(db, hex, err);
 
 	if (r < 0 ||
 	    sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key='digest'",
 			       -1, &st, NULL) != SQLITE_OK)
 		return r < 0 ? -1 : sqlite_err(db, err, file);
-	if (sqlite3_step(st) == SQLITE_ROW)
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
 		have = (const char *)sqlite3_column_text(st, 0);
-	if (!have || strcmp(have, hex) != 0)
+	else if (rc != SQLITE_DONE)
+		r = sqlite_err(db, err, file);
+	if (r == 0 && (!have || strcmp(have, hex) != 0))
 		r = err_set(err, ERR_INVALID,
 			    "%s is damaged (the digest of its rows is wrong): "
 			    "use another backup",

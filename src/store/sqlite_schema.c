@@ -121,6 +121,16 @@ int sqlite_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret,
 	return 0;
 }
 
+/* A page that could not be read says nothing about what is on it. */
+static bool is_unread(const char *said)
+{
+	static const char word[] = "error code=";
+	const char *at = strstr(said, word);
+	long code = at ? strtol(at + sizeof(word) - 1, NULL, 10) & 0xff : 0;
+
+	return code == SQLITE_IOERR || code == SQLITE_NOMEM;
+}
+
 int sqlite_check_sound(sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *st;
@@ -135,6 +145,11 @@ int sqlite_check_sound(sqlite3 *db, struct err *err)
 		said = (const char *)sqlite3_column_text(st, 0);
 	if (!said)
 		r = sqlite_err(db, err, "database");
+	else if (is_unread(said))
+		r = err_set(err, ERR_UNAVAILABLE,
+			    "database: the disk failed (%.120s); nothing was "
+			    "written",
+			    said);
 	else if (strcmp(said, "ok") != 0)
 		r = damaged(db, err, "database", said);
 	sqlite3_finalize(st);
@@ -203,7 +218,7 @@ int sqlite_path(const char *dir, const char *name, char out[4096],
 {
 	int n = snprintf(out, 4096, "%s/%s", dir, name);
 
-	if (n < 0 || n >= 4096)
+	if (n >= 4096)
 		return err_set(err, ERR_INVALID, "the path is too long: %s",
 			       dir);
 	return 0;
@@ -245,6 +260,8 @@ int sqlite_lock(const char *dir, int *ret_fd, struct err *err)
 	char path[4096], text[24];
 	int fd, n;
 
+	if (sqlite_path(dir, "lock", path, err) < 0)
+		return -1;
 	if (mkdir(dir, 0700) == 0) {
 		if (sqlite_sync_folder(dir, err) < 0)
 			return -1;
@@ -253,8 +270,6 @@ int sqlite_lock(const char *dir, int *ret_fd, struct err *err)
 			       "cannot make the folder %s: %s", dir,
 			       strerror(errno));
 	}
-	if (sqlite_path(dir, "lock", path, err) < 0)
-		return -1;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_set(err, ERR_UNAVAILABLE, "cannot open %s: %s", path,

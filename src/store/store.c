@@ -116,6 +116,7 @@ int store_open(const struct store_conf *conf, struct backend *backend,
 	s->conf = *conf;
 	set_defaults(&s->conf);
 	s->backend = backend;
+	steady_init(&s->time, s->conf.clock);
 	for (size_t i = 0; i < COUNT_OF(lists); i++)
 		list_init(lists[i]);
 	notes_init(s);
@@ -474,22 +475,21 @@ uint64_t store_revision(const struct store *s)
 	return s->durable;
 }
 
-/* Where the clock was put back, time goes on from what is written, a little
- * slower until the clock has caught up. */
-int64_t store_time(const struct store *s)
+int64_t store_time(struct store *s)
 {
-	int64_t now = clock_wall(s->conf.clock);
-	int64_t since = (int64_t)(clock_mono(s->conf.clock) - s->last_mono);
-	int64_t least = s->last_at + since - since / 16;
+	return steady_now(&s->time);
+}
 
-	return now < least ? least : now;
+int64_t store_even_since(struct store *s)
+{
+	return steady_even_since(&s->time);
 }
 
 void store_stats(const struct store *s, struct store_stats *ret)
 {
 	*ret = (struct store_stats){
 		.durable = s->durable,
-		.oldest = s->history.first ? s->history.first - 1 : 0,
+		.oldest = s->history.first - 1,
 		.commits = s->commits,
 		.failures = s->failures,
 		.reruns = s->reruns,

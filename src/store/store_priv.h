@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/steady.h"
 #include "store/backend.h"
 #include "store/cache.h"
 #include "store/history.h"
@@ -17,9 +18,8 @@ struct store {
 	struct history history;
 	struct map memos;
 	uint64_t durable, newest;
-	uint64_t horizon;     /* where the log began when it was loaded */
-	int64_t last_at;      /* the newest time that is written, */
-	uint64_t last_mono;   /* and when that was */
+	uint64_t horizon; /* where the log began when it was loaded */
+	struct steady time;
 	int64_t id_at;        /* of the newest id made */
 	unsigned id_sequence; /* and how many before it in its millisecond */
 

@@ -25,7 +25,7 @@ const void *tx_get(struct tx *tx, const struct kind *k, const char *id)
 {
 	const struct entry *e = cache_find(store_cache(tx->store, k), id);
 
-	return e && tx_see(tx, e->newest) ? e->newest->record.object : NULL;
+	return e ? tx_see(tx, e->newest)->record.object : NULL;
 }
 
 size_t tx_find(struct tx *tx, const struct kind *k, const char *path,
@@ -270,8 +270,6 @@ void tx_run(struct store *s, struct txn *t)
 		change_undo(s, tx.change);
 		return;
 	}
-	s->last_at = now;
-	s->last_mono = clock_mono(s->conf.clock);
 	s->newest++;
 	history_add(s, tx.change);
 	t->change = tx.change;

@@ -64,6 +64,26 @@ static inline unsigned long number(const char *text)
 	return n;
 }
 
+/* A project to create, about 570 bytes: a description and a handful of tags. */
+static inline int project_body(char *to, size_t room, const char *prefix,
+			       size_t i, const char *organization)
+{
+	return snprintf(
+		to, room,
+		"{\"name\":\"%s-%08zu\",\"organizationId\":\"%s\","
+		"\"description\":\"Runs the nightly batch of invoices: reads "
+		"the day's orders, writes one document each, and mails those "
+		"that asked for it. Owned by the billing team; ask them before "
+		"you touch it, and keep it out of the month's last three days. "
+		"Made by the benchmark; not a real "
+		"service.\",\"tags\":{\"team\":\"billing\","
+		"\"environment\":\"production\",\"cost-center\":\"4711-%02zu\","
+		"\"tier\":\"backend\",\"owner\":\"invoices@example.com\","
+		"\"data-class\":\"confidential\",\"region\":\"eu-central\","
+		"\"stage\":\"main\"}}",
+		prefix, i, organization, i % 64);
+}
+
 /* The lines of a file, without their ends. */
 static inline char **read_lines(const char *path, size_t *ret_n)
 {

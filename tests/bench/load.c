@@ -95,25 +95,11 @@ static void build_post(struct load *l, struct conn *c)
 	build_body(l, c, l->path, body, len);
 }
 
-/* About 570 bytes: a description and a handful of tags. */
 static void build_create(struct load *l, struct conn *c)
 {
 	char body[2048];
-	size_t i = l->begun;
-	int len = snprintf(
-		body, sizeof(body),
-		"{\"name\":\"%s-%08zu\",\"organizationId\":\"%s\","
-		"\"description\":\"Runs the nightly batch of invoices: reads "
-		"the day's orders, writes one document each, and mails those "
-		"that asked for it. Owned by the billing team; ask them before "
-		"you touch it, and keep it out of the month's last three days. "
-		"Made by the benchmark; not a real "
-		"service.\",\"tags\":{\"team\":\"billing\","
-		"\"environment\":\"production\",\"cost-center\":\"4711-%02zu\","
-		"\"tier\":\"backend\",\"owner\":\"invoices@example.com\","
-		"\"data-class\":\"confidential\",\"region\":\"eu-central\","
-		"\"stage\":\"main\"}}",
-		l->prefix, i, l->lines[i % l->n_lines], i % 64);
+	int len = project_body(body, sizeof(body), l->prefix, l->begun,
+			       l->lines[l->begun % l->n_lines]);
 
 	build_body(l, c, "/v1/projects", body, len);
 }

@@ -363,6 +363,31 @@ static void meddling_is_found(void)
 	rig_release(&r);
 }
 
+/* The same of the disk in memory. */
+static void meddling_in_memory_is_found(void)
+{
+	const struct disk_audit *list;
+	struct disk_audit *ours;
+	struct rig r;
+	size_t n;
+
+	open_on(&r, rig_backends[0]);
+	for (unsigned i = 0; i < 5; i++)
+		act(&r, i, "ann");
+	CHECK(holds(&r));
+	n = disk_audits(r.disk, &list);
+	CHECK(n == 5);
+	ours = (struct disk_audit *)(uintptr_t)list;
+	ours[2].hash[0] ^= 1;
+	CHECK(!holds(&r));
+	ours[2].hash[0] ^= 1;
+	ours[3].seq++;
+	CHECK(!holds(&r));
+	ours[3].seq--;
+	CHECK(holds(&r));
+	rig_release(&r);
+}
+
 static void a_missing_end_or_beginning_is_found(void)
 {
 	static const char *const deeds[] = {
@@ -437,6 +462,7 @@ int main(void)
 	RUN_ON_ALL(what_is_old_goes_and_the_chain_holds);
 	RUN_ON_ALL(a_query_may_outlive_the_store);
 	RUN(meddling_is_found);
+	RUN(meddling_in_memory_is_found);
 	RUN(a_missing_end_or_beginning_is_found);
 	RUN(the_trail_of_version_2_is_chained);
 	return test_done();

@@ -171,8 +171,46 @@ static void old_ones_go(const struct rig_ops *ops)
 	rig_release(&r);
 }
 
+/* One after the other of many objects: a few at a time, and one round after
+ * the other. */
+static void many_old_ones_go_by_and_by(const struct rig_ops *ops)
+{
+	enum { OBJECTS = 70 };
+	struct rig r;
+
+	open_on(&r, ops);
+	for (unsigned i = 0; i < OBJECTS; i++) {
+		struct act a = {.reason = "r", .n = 20, .put = true};
+
+		shelves_id(a.id, 2, i);
+		a.txn = (struct txn){.fn = do_act, .done = act_done, .ctx = &a};
+		store_transact(r.store, &a.txn);
+		ops->settle(&r);
+		CHECK(a.code == ERR_NONE);
+	}
+	CHECK(count(&r) == OBJECTS * 20);
+	/* Young ones are looked past, too. */
+	for (int i = 0; i < 4; i++) {
+		store_expire(r.store);
+		ops->settle(&r);
+	}
+	CHECK(count(&r) == OBJECTS * 20);
+	r.clock.now += 70000;
+	store_expire(r.store);
+	store_expire(r.store); /* nothing more until those are gone */
+	ops->settle(&r);
+	CHECK(count(&r) == OBJECTS * 20 - 100);
+	for (int i = 0; i < 30; i++) {
+		store_expire(r.store);
+		ops->settle(&r);
+	}
+	CHECK(count(&r) == 0);
+	rig_release(&r);
+}
+
 int main(void)
 {
+	RUN_ON_ALL(many_old_ones_go_by_and_by);
 	RUN_ON_ALL(the_same_again_is_counted);
 	RUN_ON_ALL(an_event_is_there_with_its_change_only);
 	RUN_ON_ALL(few_are_kept_of_one_object);

@@ -188,12 +188,17 @@ static void a_running_store_moves_to_a_new_key(const struct rig_ops *ops)
 {
 	struct keyring *keys = ring(old_key, NULL);
 	struct keyring *both = ring(new_key, old_key);
+	struct deed gone = {0};
 	struct buf tapped;
 	struct rig r;
+	char id[37];
 
 	open_with(&r, ops, keys, &tapped);
 	for (unsigned i = 0; i < 700; i++)
 		put(&r, i, SECRET);
+	put(&r, 900, SECRET);
+	deed_delete(&gone, &book_kind, shelves_id(id, 2, 900));
+	CHECK(deed_do(&gone, &r) == ERR_NONE);
 	store_set_keys(r.store, both);
 	keyring_free(keys);
 	put(&r, 3, SECRET);

@@ -16,8 +16,9 @@
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
 
-static const struct animal *const tables[] = {
-	zoo_launchers, zoo_tellers, zoo_listers, zoo_changers, zoo_keepers};
+static const struct animal *const tables[] = {zoo_launchers, zoo_tellers,
+					      zoo_listers,   zoo_changers,
+					      zoo_keepers,   zoo_hoarders};
 static const char *folder;
 
 static const struct animal *animal_at(size_t i)
@@ -51,17 +52,20 @@ static void dress(struct cage *c, const struct animal *animal,
 			   .images = *sim_driver.images,
 			   .networks = *sim_driver.networks,
 			   .volumes = *sim_driver.volumes,
+			   .things = *sim_driver.things,
 			   .sleep = step};
 	c->driver.machines = &c->machines;
 	c->driver.catalogue = &c->catalogue;
 	c->driver.images = &c->images;
 	c->driver.networks = &c->networks;
 	c->driver.volumes = &c->volumes;
+	c->driver.things = &c->things;
 	lay_over(&c->machines, &animal->machines, sizeof(c->machines));
 	lay_over(&c->catalogue, &animal->catalogue, sizeof(c->catalogue));
 	lay_over(&c->images, &animal->images, sizeof(c->images));
 	lay_over(&c->networks, &animal->networks, sizeof(c->networks));
 	lay_over(&c->volumes, &animal->volumes, sizeof(c->volumes));
+	lay_over(&c->things, &animal->things, sizeof(c->things));
 	p->driver = &c->driver;
 	if (animal->lie)
 		animal->lie(c, p);

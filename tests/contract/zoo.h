@@ -27,6 +27,7 @@ struct animal {
 	struct image_ops images;
 	struct network_ops networks;
 	struct volume_ops volumes;
+	struct thing_ops things;
 	/* It says of itself what is not so. */
 	void (*lie)(struct cage *c, struct provider *p);
 };
@@ -40,6 +41,7 @@ struct cage {
 	struct image_ops images;
 	struct network_ops networks;
 	struct volume_ops volumes;
+	struct thing_ops things;
 	void (*sleep)(void *ctx, uint64_t ms);
 
 	/* For the animal to remember. */
@@ -55,4 +57,4 @@ static inline struct cage *cage_of(const struct provider *p)
 
 /* Tables, each ended by a row without a name. */
 extern const struct animal zoo_launchers[], zoo_tellers[], zoo_listers[],
-	zoo_changers[], zoo_keepers[];
+	zoo_changers[], zoo_keepers[], zoo_hoarders[];

@@ -14,6 +14,7 @@ struct fault_methods {
 
 static struct {
 	sqlite3_vfs vfs, *real;
+	sqlite3_mem_methods memory;
 	pthread_mutex_t mutex;
 	struct fault_methods methods[4]; /* under mutex */
 	atomic_int mask, count, from, until;
@@ -138,10 +139,34 @@ static int fault_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f,
 	return rc;
 }
 
+static void *fault_malloc(int n)
+{
+	return fault_strikes(FAULT_MEMORY) ? NULL : fault.memory.xMalloc(n);
+}
+
+static void *fault_realloc(void *p, int n)
+{
+	return fault_strikes(FAULT_MEMORY) ? NULL : fault.memory.xRealloc(p, n);
+}
+
+/* Before SQLite is first used; without the small change that it keeps. */
+static void fault_install_memory(void)
+{
+	static sqlite3_mem_methods ours;
+
+	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &fault.memory);
+	ours = fault.memory;
+	ours.xMalloc = fault_malloc;
+	ours.xRealloc = fault_realloc;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &ours);
+	sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
+}
+
 void fault_install(void)
 {
 	if (fault.real)
 		return;
+	fault_install_memory();
 	fault.real = sqlite3_vfs_find(NULL);
 	fault.vfs = *fault.real;
 	fault.vfs.zName = "fault";

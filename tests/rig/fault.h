@@ -1,6 +1,7 @@
 /*
- * fault - a disk that fails when it is told to: a sqlite3_vfs around the real
- * one.  There is one for the process; any thread may meet it.
+ * fault - a disk, and memory, that fail SQLite when they are told to: a
+ * sqlite3_vfs around the real one.  There is one for the process; any thread may
+ * meet it.
  */
 #pragma once
 
@@ -10,7 +11,8 @@ enum {
 	FAULT_TRUNCATE = 4,
 	FAULT_SYNC = 8,
 	FAULT_OPEN = 16,
-	FAULT_SHARE = 32, /* the index in shared memory */
+	FAULT_SHARE = 32,  /* the index in shared memory */
+	FAULT_MEMORY = 64, /* that SQLite asks for; CODE is not looked at */
 };
 
 /* Make it what every database of this process lies on. */

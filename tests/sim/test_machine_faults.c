@@ -127,6 +127,26 @@ static void a_deletion_finds_one_that_is_stopped(void)
 	end(&y, id);
 }
 
+/* What was written before a crash is older than what began after it, whatever
+ * the clock says. */
+static void a_clock_that_is_put_back_loses_no_machine(void)
+{
+	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
+		struct yard y;
+		const char *id = begin(&y, clouds[c]);
+
+		reach_call(&y);
+		yard_call(&y, false);
+		y.now -= 5 * MINUTE;
+		yard_crash(&y);
+		yard_delete(&y, id);
+		yard_run(&y, 10 * MINUTE);
+		end(&y, id);
+		if (!test_ok)
+			test_check(false, clouds[c], __FILE__, __LINE__);
+	}
+}
+
 static void a_crash_around_a_termination_ends_all_the_same(void)
 {
 	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
@@ -609,6 +629,7 @@ int main(void)
 	RUN(a_crash_around_a_launch_loses_no_machine_and_makes_no_second);
 	RUN(a_deletion_finds_what_a_crash_left);
 	RUN(a_deletion_finds_one_that_is_stopped);
+	RUN(a_clock_that_is_put_back_loses_no_machine);
 	RUN(a_crash_around_a_termination_ends_all_the_same);
 	RUN(what_is_written_goes_when_the_machine_has_gone);
 	RUN(a_crash_in_a_replacement_leaves_one_machine);

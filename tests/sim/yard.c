@@ -436,7 +436,7 @@ struct provider *yard_provider(struct yard *y)
 	return provider.write;
 }
 
-static struct sim_cloud *cloud(struct yard *y)
+struct sim_cloud *yard_cloud(struct yard *y)
 {
 	struct provider *p = yard_provider(y);
 
@@ -445,21 +445,21 @@ static struct sim_cloud *cloud(struct yard *y)
 
 size_t yard_machines(struct yard *y)
 {
-	struct sim_cloud *c = cloud(y);
+	struct sim_cloud *c = yard_cloud(y);
 
 	return c ? sim_cloud_machines(c) : 0;
 }
 
 bool yard_open_now(struct yard *y)
 {
-	return cloud(y) != NULL;
+	return yard_cloud(y) != NULL;
 }
 
 bool yard_drift(struct yard *y, const char *machine, const char *what)
 {
 	struct err err;
 
-	return sim_cloud_drift(cloud(y), machine, what, &err) == 0;
+	return sim_cloud_drift(yard_cloud(y), machine, what, &err) == 0;
 }
 
 size_t yard_count(const struct yard *y, const struct kind *k)
@@ -493,7 +493,8 @@ const char *yard_launch(struct yard *y, const char *server,
 	ask.network =
 		((const struct network *)net.object)->status.backed.provider;
 	arena_init(&a, 1 << 20);
-	must(sim_cloud_call(cloud(y), SIM_LAUNCH, &ask, &a, &made, &err), &err);
+	must(sim_cloud_call(yard_cloud(y), SIM_LAUNCH, &ask, &a, &made, &err),
+	     &err);
 	snprintf(id, sizeof(id), "%s", made.id);
 	arena_release(&a);
 	return id;
@@ -512,8 +513,8 @@ bool yard_power(struct yard *y, const char *machine, bool on)
 	int r;
 
 	arena_init(&a, 1 << 20);
-	r = sim_cloud_call(cloud(y), on ? SIM_START : SIM_STOP, &ask, &a, NULL,
-			   &err);
+	r = sim_cloud_call(yard_cloud(y), on ? SIM_START : SIM_STOP, &ask, &a,
+			   NULL, &err);
 	arena_release(&a);
 	return r == 0;
 }

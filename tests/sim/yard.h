@@ -19,6 +19,7 @@
 struct job;
 struct provider;
 struct region;
+struct sim_cloud;
 
 #define YARD_ORGANIZATION "11111111-1111-4111-8111-111111111111"
 #define YARD_PROJECT      "22222222-2222-4222-8222-222222222222"
@@ -83,7 +84,8 @@ bool yard_told(const struct yard *y, const char *id, const char *reason);
 /* The id of the sim's flavor or image of that name. */
 const char *yard_id(const struct kind *k, const char *name);
 
-/* Machines that the cloud itself has. */
+/* What there really is, or NULL while the region is not open; its machines. */
+struct sim_cloud *yard_cloud(struct yard *y);
 size_t yard_machines(struct yard *y);
 
 /* Have the cloud make a machine that carries the tag of instance ID's server. */

@@ -79,7 +79,9 @@ static inline void answer_echo(struct exchange *x)
 static inline void handle(void *ctx, struct exchange *x)
 {
 	(void)ctx;
-	if (!strcmp(x->target, "/later"))
+	if (x->guest)
+		answer(x, 503, "no room", 7);
+	else if (!strcmp(x->target, "/later"))
 		exchange_after(x, 30, answer_held);
 	else if (!strcmp(x->target, "/held"))
 		seen.held = x;

@@ -1,0 +1,202 @@
+"""More than the server can do: three times its peak, of requests that come
+whether it answers or not, from a crowd that gives up and comes again.
+
+The peak is that of 256 connections that always have a request under way, before
+and after; a crowd then makes three times as many requests a second for a while,
+and half as many before and after that.  A client waits for a second.  Good is
+what is answered with 2xx in that time; the rest is refused, or too late, or not
+sent because every client of the crowd waits for an answer.  The server has one
+core, the crowd the other.
+
+SECONDS in the environment says for how long, a minute unless told; CROWD how
+many clients there are at most.
+"""
+
+import os
+import re
+import subprocess
+import threading
+import time
+import urllib.request
+
+import machines
+import objects
+from rig import LOAD_CPU, Server, ms, per_second, pinned, row
+
+SECONDS = int(os.environ.get("SECONDS", "60"))
+CROWD = int(os.environ.get("CROWD", "15000"))  # descriptors are limited, too
+TIMES = 3
+PEAK_SECONDS = 5
+BEFORE_SECONDS, AFTER_SECONDS = 5, 20
+SLICE_SECONDS = 0.25  # flood.c's
+NORMAL_SLICES = 4  # in a row: a second
+PREPARED = 5_000
+CALLS_PER_SECOND = 500  # what the provider of the instances allows
+
+
+def parse(line):
+    return {key: float(value) for key, value in
+            re.findall(r"(\w+)=([\d.]+)", line)}
+
+
+class Flood:
+    """bench_flood; its slices and phases."""
+
+    def __init__(self, bench, server, serial, args, phases):
+        said = subprocess.run(
+            [bench.program("bench_flood"), "-p", str(server.port), "-t",
+             server.token, "-c", str(CROWD), *args, serial, *phases], stdout=subprocess.PIPE, text=True,
+            check=True, preexec_fn=pinned(LOAD_CPU)).stdout.splitlines()
+        self.slices = [parse(x) for x in said if x.startswith("slice")]
+        self.phases = [parse(x) for x in said if x.startswith("phase")]
+
+    def rate(self, phase, what):
+        return self.phases[phase][what] / self.phases[phase]["took"]
+
+
+class Probes:
+    """What must be answered meanwhile: probes on a connection of their own
+    each time; and how large the server becomes."""
+
+    def __init__(self, server):
+        self.server, self.good, self.bad, self.took = server, 0, 0, []
+        self.most, self.stop = 0, False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        while not self.stop:
+            began = time.monotonic()
+            try:
+                with urllib.request.urlopen(
+                        f"http://127.0.0.1:{self.server.port}/readyz",
+                        timeout=10) as answer:
+                    self.good += answer.status == 200
+                    self.took.append((time.monotonic() - began) * 1e6)
+            except OSError:  # a status other than 200 among them
+                self.bad += 1
+            self.most = max(self.most, self.server.rss())
+            time.sleep(0.1)
+
+    def end(self):
+        self.stop = True
+        self.thread.join()
+        self.took.sort()
+        return self
+
+
+def is_normal(one, before):
+    return (one["late"] + one["refused"] + one["failed"] + one["unsent"] == 0
+            and one["p99"] <= before)
+
+
+def recovery(flood):
+    """Seconds from the end of the flood to the first of a second's slices that
+    are what they were before it; None when there is none."""
+    ends = BEFORE_SECONDS + SECONDS
+    before = 1.5 * max(s["p99"] for s in flood.slices
+                       if 1 < s["at"] < BEFORE_SECONDS)
+    after = [s for s in flood.slices if s["at"] > ends + 0.1]
+    for i in range(len(after) - NORMAL_SLICES + 1):
+        if all(is_normal(s, before) for s in after[i:i + NORMAL_SLICES]):
+            return max(0, after[i]["at"] - SLICE_SECONDS - ends)
+    return None
+
+
+def peak(bench, server, serial, args):
+    return Flood(bench, server, serial, args,
+                 [f"max:{PEAK_SECONDS}"]).rate(0, "good")
+
+
+def overload(bench, server, name, args):
+    first = peak(bench, server, name[0] + "a", args)
+    half, three = int(first / 2), int(TIMES * first)
+    rss = server.rss()
+    probes = Probes(server)
+    flood = Flood(bench, server, name[0] + "b", args,
+                  [f"{half}:{BEFORE_SECONDS}", f"{three}:{SECONDS}",
+                   f"{half}:{AFTER_SECONDS}"])
+    probes.end()
+    grown = server.rss() - rss
+    last = peak(bench, server, name[0] + "c", args)
+    best = (first + last) / 2
+    good = flood.rate(1, "good")
+    over = flood.phases[1]
+    row(f"{name} at {TIMES} times the peak, {SECONDS} s", per_second(good),
+        per_second(best), good / best, ">= 0.90",
+        f"the floor is the peak, before {per_second(first)} and after"
+        f" {per_second(last)}; requests {per_second(flood.rate(1, 'begun'))},"
+        f" not sent {per_second(flood.rate(1, 'unsent'))}")
+    row("  p99 of those admitted", ms(over["p99"]),
+        ms(flood.phases[0]["p99"]), None, "",
+        f"p50 {ms(over['p50'])}; the floor is at half the peak before")
+    row("  refused, with when to come again",
+        per_second(flood.rate(1, "refused")), "", None, "",
+        f"p50 {ms(over['no50'])}, p99 {ms(over['no99'])}; without"
+        f" {over['without']:.0f}; given up {per_second(flood.rate(1, 'late'))},"
+        f" cut off {over['failed']:.0f}, other answers {over['other']:.0f}")
+    back = recovery(flood)
+    row("  back to normal after", "never" if back is None else f"{back:.2f} s",
+        "", None, "<= 10 s", f"at half the peak: nothing refused or late, p99"
+        f" at most 1.5 times the worst before")
+    row("  probes answered meanwhile, each anew", f"{probes.good}",
+        f"{probes.good + probes.bad}",
+        probes.good / max(1, probes.good + probes.bad), "",
+        f"p50 {ms(probes.took[len(probes.took) // 2] if probes.took else 0)};"
+        f" memory {probes.most / 2**20:,.0f} MiB at most, grown by"
+        f" {grown / 2**20:,.0f} MiB for {over['good']:,.0f} requests")
+
+
+def prepare(bench, server):
+    """What is read: objects, and lists of a thousand, one in five."""
+    objects.fill_organizations(bench, server)
+    bench.create(server, 64, PREPARED, "-w", bench.path("made"))
+    with open(bench.path("orgs"), encoding="ascii") as file:
+        ids = file.read().split()
+    with open(bench.path("made"), encoding="ascii") as made, \
+            open(bench.path("paths"), "w", encoding="ascii") as paths:
+        for n, path in enumerate(made):
+            paths.write(path if n % 5 else "/v1/projects?limit=1000&"
+                        f"organizationId={ids[n // 5 % len(ids)]}\n")
+
+
+def bench_instances(bench):
+    """Instances asked for three times as fast as they are accepted, of a
+    provider that makes far fewer."""
+    server = bench.start(Server, bench, "overload-machines",
+                         "history:\n  maxRevisions: 100000\n")
+    api = machines.Api(server)
+    region = machines.prepare(bench, api)
+    api("PATCH", f"/v1/regions/{region}", {"spec": {
+        "callsPerSecond": CALLS_PER_SECOND,
+        "options": {"callsPerSecond": CALLS_PER_SECOND,
+                    "burst": CALLS_PER_SECOND // 5}}})
+    machines.wait_until(lambda: api("GET", f"/v1/regions/{region}")["status"]
+                        ["observedGeneration"] == api(
+                            "GET", f"/v1/regions/{region}")["generation"], 60)
+    with open(bench.path("instance-paths"), "w", encoding="ascii") as file:
+        file.write(f"/v1/regions/{region}\n")
+    rate = machines.Rate(server)
+    overload(bench, server, "instances", [
+        "-i", "/v1/instances", bench.path("instances"),
+        bench.path("instance-paths")])
+    most = rate.end()
+    got = server.metrics()
+    refused = got.get(
+        'muster_provider_calls_total{outcome="rate_limited"}', 0)
+    row("  provider calls a second, at most", per_second(most),
+        per_second(CALLS_PER_SECOND), most / CALLS_PER_SECOND, "<= 1",
+        f"over two seconds; it refused {refused:,.0f};"
+        f" {machines.in_state(server, 'pending'):,.0f} instances wait,"
+        f" {machines.in_state(server, 'running'):,.0f} run")
+    server.stop()
+
+
+def run(bench):
+    server = bench.start(Server, bench, "overload")
+    prepare(bench, server)
+    both = [bench.path("orgs"), bench.path("paths")]
+    overload(bench, server, "creates", both)
+    overload(bench, server, "reads and creates", ["-g", "70", *both])
+    server.stop()
+    bench_instances(bench)

@@ -1,0 +1,217 @@
+/* More than the server can do: who finds no room, who waits, who has left. */
+#include "http/server.h"
+
+#include "handler.h"
+#include "test.h"
+
+#define SLOW   "GET /slow HTTP/1.1\r\n" HOST "\r\n"
+#define ALWAYS "GET /always HTTP/1.1\r\n" HOST "\r\n"
+
+enum { ROOM = 3, SLOW_ONES = 4, IDLE_MOST = SERVER_GUESTS };
+
+struct busy {
+	atomic_ulong behind; /* the most that a request was */
+	atomic_bool gated;   /* the next waits at the gate */
+	atomic_int waits;    /* at the gate */
+	sem_t gate;
+};
+
+static struct busy busy;
+
+/* Keep the loop from everything else, for a while; and with a gate, until it
+ * is opened before that. */
+static void answer_slowly(struct exchange *x)
+{
+	if (atomic_exchange(&busy.gated, false)) {
+		atomic_store(&busy.waits, 1);
+		sem_wait(&busy.gate);
+	}
+	nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	answer_echo(x);
+	atomic_fetch_add(&seen.handled, 1);
+}
+
+static void handle_busy(void *ctx, struct exchange *x)
+{
+	if (x->behind_ms > atomic_load(&busy.behind))
+		atomic_store(&busy.behind, x->behind_ms);
+	if (strcmp(x->target, "/slow") == 0)
+		answer_slowly(x);
+	else if (strcmp(x->target, "/always") == 0)
+		answer_echo(x);
+	else
+		handle(ctx, x);
+}
+
+static void start_busy(struct serving *s)
+{
+	memset(&seen, 0, sizeof(seen));
+	memset(&busy, 0, sizeof(busy));
+	sem_init(&busy.gate, 0, 0);
+	s->conf.handle = handle_busy;
+	serving_start(s);
+}
+
+static void a_guest_has_one_request(void)
+{
+	struct serving s = {.conf = {.max_connections = ROOM}};
+	struct wire w[ROOM], guest;
+
+	start_busy(&s);
+	for (int i = 0; i < ROOM; i++) {
+		w[i] = wire_open(s.address);
+		CHECK(reply_status(&w[i], GET) == 200);
+	}
+	guest = wire_open(s.address);
+	CHECK(reply_status(&guest, GET) == 503);
+	CHECK(wire_ends(&guest));
+	wire_close(&guest);
+	/* What must always be answered is. */
+	guest = wire_open(s.address);
+	CHECK(reply_status(&guest, ALWAYS) == 200);
+	CHECK(wire_ends(&guest));
+	wire_close(&guest);
+	for (int i = 0; i < ROOM; i++) {
+		CHECK(reply_status(&w[i], GET) == 200);
+		wire_close(&w[i]);
+	}
+	serving_stop(&s, 5000);
+}
+
+static void one_more_than_the_guests_is_turned_away(void)
+{
+	struct serving s = {.conf = {.max_connections = ROOM}};
+	struct wire w[ROOM + IDLE_MOST];
+
+	start_busy(&s);
+	for (int i = 0; i < ROOM + IDLE_MOST; i++)
+		w[i] = wire_open(s.address);
+	CHECK(reply_once(s.address, "") == 503);
+	CHECK(serving_stats(&s).refused == 1);
+	CHECK(serving_stats(&s).connections == ROOM + IDLE_MOST);
+	CHECK(reply_status(&w[0], GET) == 200);
+	CHECK(reply_status(&w[ROOM], GET) == 503);
+	for (int i = 0; i < ROOM + IDLE_MOST; i++)
+		wire_close(&w[i]);
+	CHECK(drains(&s, 0));
+	CHECK(reply_once(s.address, GET) == 200);
+	serving_stop(&s, 5000);
+}
+
+struct crowd {
+	struct serving s;
+	struct wire first, slow[SLOW_ONES], gone[2];
+};
+
+static struct wire join(struct crowd *c)
+{
+	struct wire w = wire_open(c->s.address);
+
+	CHECK(reply_status(&w, GET) == 200);
+	return w;
+}
+
+static void leave(struct wire *w)
+{
+	wire_puts(w, GET);
+	wire_close(w);
+}
+
+/* While the loop is kept busy by the first, the others come; two of them, one
+ * before those that take their time and one after, have left when it looks. */
+static void crowd_start(struct crowd *c)
+{
+	start_busy(&c->s);
+	c->first = join(c);
+	for (int i = 0; i < 2; i++)
+		c->gone[i] = join(c);
+	for (int i = 0; i < SLOW_ONES; i++)
+		c->slow[i] = join(c);
+	CHECK(busy.behind == 0);
+	atomic_store(&busy.gated, true);
+	wire_puts(&c->first, SLOW);
+	CHECK(reaches(&busy.waits, 1));
+	leave(&c->gone[0]);
+	for (int i = 0; i < SLOW_ONES; i++)
+		wire_puts(&c->slow[i], SLOW);
+	leave(&c->gone[1]);
+	sem_post(&busy.gate);
+}
+
+static void crowd_end(struct crowd *c)
+{
+	CHECK(reply_status(&c->first, "") == 200);
+	wire_close(&c->first);
+	for (int i = 0; i < SLOW_ONES; i++) {
+		CHECK(reply_status(&c->slow[i], "") == 200);
+		wire_close(&c->slow[i]);
+	}
+	CHECK(drains(&c->s, 0));
+}
+
+static void who_is_late_twice_is_behind(void)
+{
+	struct crowd c = {0};
+
+	crowd_start(&c);
+	crowd_end(&c);
+	CHECK(busy.behind >= 40);
+	serving_stop(&c.s, 5000);
+}
+
+static void wait_at_gate(struct post *p)
+{
+	(void)p;
+	atomic_store(&busy.waits, 1);
+	sem_wait(&busy.gate);
+}
+
+/* Two come at once, after a time in which the server did not look. */
+static void being_late_once_is_not_being_behind(void)
+{
+	struct post hiccup = {.fn = wait_at_gate};
+	struct serving s = {0};
+	struct wire w[2];
+
+	start_busy(&s);
+	for (int i = 0; i < 2; i++) {
+		w[i] = wire_open(s.address);
+		CHECK(reply_status(&w[i], GET) == 200);
+	}
+	list_init(&hiccup.link);
+	loop_post(s.loop, &hiccup);
+	CHECK(reaches(&busy.waits, 1));
+	for (int i = 0; i < 2; i++)
+		wire_puts(&w[i], SLOW);
+	sem_post(&busy.gate);
+	for (int i = 0; i < 2; i++) {
+		CHECK(reply_status(&w[i], "") == 200);
+		wire_close(&w[i]);
+	}
+	CHECK(busy.behind < 40);
+	serving_stop(&s, 5000);
+}
+
+static void nothing_is_done_for_who_has_left(void)
+{
+	struct crowd c = {0};
+	uint64_t left;
+
+	crowd_start(&c);
+	crowd_end(&c);
+	left = serving_stats(&c.s).left;
+	CHECK(left >= 1);
+	CHECK((uint64_t)seen.handled + left ==
+	      3 + SLOW_ONES + 1 + SLOW_ONES + 2);
+	serving_stop(&c.s, 5000);
+}
+
+int main(void)
+{
+	RUN(a_guest_has_one_request);
+	RUN(one_more_than_the_guests_is_turned_away);
+	RUN(being_late_once_is_not_being_behind);
+	RUN(who_is_late_twice_is_behind);
+	RUN(nothing_is_done_for_who_has_left);
+	return test_done();
+}
