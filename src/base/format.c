@@ -117,13 +117,16 @@ static bool check_permission(const char *s, size_t len)
 	return colon && is_part(s, noun) && is_part(colon + 1, len - noun - 1);
 }
 
+/* A longer one would not be found again: it is more than an index holds. */
+#define SCOPED_MOST 256
+
 static bool check_scoped(const char *s, size_t len)
 {
 	const char *slash = memchr(s, '/', len);
 	size_t scope = slash ? (size_t)(slash - s) : 0;
 
-	return slash && scope + 1 < len && check_name(s, scope) &&
-	       check_text(slash + 1, len - scope - 1);
+	return slash && scope + 1 < len && len <= SCOPED_MOST &&
+	       check_name(s, scope) && check_text(slash + 1, len - scope - 1);
 }
 
 const struct format format_name = {
@@ -165,7 +168,8 @@ const struct format format_permission = {
 
 const struct format format_scoped = {
 	NULL, "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[^\\x00-\\x1f\\x7f-\\x9f]+$",
-	"must be ISSUER/GROUP, the issuer by the name it has here",
+	"must be ISSUER/GROUP, the issuer by the name it has here, in at most "
+	"256 bytes",
 	check_scoped};
 
 static bool is_address(const char *s, size_t len, int *ret_bits)

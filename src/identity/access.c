@@ -274,10 +274,8 @@ static const struct token *find_token(const struct store *s, const char *digest)
 	struct record r;
 	size_t effort = 0;
 
-	if (!scan_narrow(&scan, "digest", digest, NULL) ||
-	    !scan_next(&scan, &r, &effort))
-		return NULL;
-	return r.object;
+	(void)scan_narrow(&scan, "digest", digest, NULL);
+	return scan_next(&scan, &r, &effort) ? r.object : NULL;
 }
 
 /* What a caller brings, taken apart. */
@@ -469,7 +467,7 @@ static int act_as(struct access *a, const char *id, struct kept **k,
 	buf_addf(&both, "%s %s", (*k)->digest, id);
 	token_digest(buf_str(&both), both.len, digest);
 	buf_release(&both);
-	digest[0] = 'a'; /* as above: no token's digest */
+	digest[0] = 's'; /* as above: no token's digest */
 	acting = map_get(&a->kept, digest);
 	if (!acting) {
 		acting = kept_new(digest);
@@ -551,7 +549,7 @@ const struct principal *access_copy(const struct principal *p,
 
 static bool same(const char *a, const char *b)
 {
-	return a && b && strcmp(a, b) == 0;
+	return b && strcmp(a, b) == 0;
 }
 
 /* Something of O's lies within WHERE. */
@@ -673,7 +671,7 @@ const char *access_only_organization(const struct principal *p)
 	}
 	for (size_t i = 0; i < p->n; i++)
 		if (!p->scope.organization &&
-		    !same(p->grants[i].organization, only))
+		    !same(only, p->grants[i].organization))
 			return NULL;
 	return only;
 }

@@ -57,14 +57,17 @@ static EVP_PKEY *from_params(const char *type, OSSL_PARAM_BLD *build)
 	EVP_PKEY_CTX *check = NULL;
 	EVP_PKEY *key = NULL;
 
-	if (!params || !ctx)
+	if (!params || !ctx || EVP_PKEY_fromdata_init(ctx) != 1)
 		abort(); /* no memory */
-	if (EVP_PKEY_fromdata_init(ctx) == 1)
-		(void)EVP_PKEY_fromdata(ctx, &key, EVP_PKEY_PUBLIC_KEY, params);
-	if (key)
+	(void)EVP_PKEY_fromdata(ctx, &key, EVP_PKEY_PUBLIC_KEY, params);
+	if (key) {
 		check = EVP_PKEY_CTX_new_from_pkey(NULL, key, NULL);
-	/* A point off its curve, an even exponent, … */
-	if (key && (!check || EVP_PKEY_public_check_quick(check) != 1)) {
+		if (!check)
+			abort(); /* no memory */
+	}
+	/* A point off its curve, a modulus that is not the product of two large
+	 * primes, … */
+	if (key && EVP_PKEY_public_check_quick(check) != 1) {
 		EVP_PKEY_free(key);
 		key = NULL;
 	}
@@ -83,19 +86,17 @@ static EVP_PKEY *rsa_key(const struct node *jwk)
 	BIGNUM *bn, *be;
 
 	/* An exponent is odd, above one and, for speed, not huge. */
-	if (!n_len || !e_len || e_len > 8 || !(e[e_len - 1] & 1) ||
-	    (e_len == 1 && e[0] < 3))
+	if (!n_len || !e_len || e_len > 8 || !(e[e_len - 1] & 1))
 		return NULL;
 	build = OSSL_PARAM_BLD_new();
 	bn = BN_bin2bn(n, (int)n_len, NULL);
 	be = BN_bin2bn(e, (int)e_len, NULL);
-	if (!build || !bn || !be)
+	if (!build || !bn || !be ||
+	    !OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, bn) ||
+	    !OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, be))
 		abort(); /* no memory */
 	if (BN_num_bits(bn) >= RSA_BITS_LEAST &&
-	    BN_num_bits(bn) <= RSA_BITS_MOST && BN_is_odd(bn) &&
-	    !BN_is_one(be) &&
-	    OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_N, bn) &&
-	    OSSL_PARAM_BLD_push_BN(build, OSSL_PKEY_PARAM_RSA_E, be))
+	    BN_num_bits(bn) <= RSA_BITS_MOST && BN_is_odd(bn) && !BN_is_one(be))
 		key = from_params("RSA", build);
 	OSSL_PARAM_BLD_free(build);
 	BN_free(bn);
@@ -107,20 +108,20 @@ static EVP_PKEY *ec_key(const struct node *jwk)
 {
 	unsigned char x[NUMBER_MOST], y[NUMBER_MOST], point[65] = {4};
 	OSSL_PARAM_BLD *build;
-	EVP_PKEY *key = NULL;
+	EVP_PKEY *key;
 
 	if (bytes_of(jwk, "x", x) != 32 || bytes_of(jwk, "y", y) != 32)
 		return NULL;
 	memcpy(point + 1, x, 32);
 	memcpy(point + 33, y, 32);
 	build = OSSL_PARAM_BLD_new();
-	if (!build)
+	if (!build ||
+	    !OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME,
+					     "prime256v1", 0) ||
+	    !OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY,
+					      point, sizeof(point)))
 		abort(); /* no memory */
-	if (OSSL_PARAM_BLD_push_utf8_string(build, OSSL_PKEY_PARAM_GROUP_NAME,
-					    "prime256v1", 0) &&
-	    OSSL_PARAM_BLD_push_octet_string(build, OSSL_PKEY_PARAM_PUB_KEY,
-					     point, sizeof(point)))
-		key = from_params("EC", build);
+	key = from_params("EC", build);
 	OSSL_PARAM_BLD_free(build);
 	return key;
 }
@@ -146,7 +147,7 @@ static const struct {
 
 static bool same(const char *a, const char *b)
 {
-	return a && b && strcmp(a, b) == 0;
+	return a && strcmp(a, b) == 0;
 }
 
 /* Not said, or said to be for signatures. */
@@ -291,8 +292,10 @@ static size_t as_der(const struct jwt *t, unsigned char out[80])
 	if (!sig || !r || !s || !ECDSA_SIG_set0(sig, r, s))
 		abort(); /* no memory */
 	len = i2d_ECDSA_SIG(sig, &out);
+	if (len <= 0)
+		abort(); /* no memory */
 	ECDSA_SIG_free(sig);
-	return len > 0 ? (size_t)len : 0;
+	return (size_t)len;
 }
 
 static bool holds(const struct jwt *t, const struct key *k)

@@ -111,7 +111,7 @@ static void begin(struct source *s)
 	size_t len = strlen(s->conf->issuer);
 	char *url;
 
-	while (len && s->conf->issuer[len - 1] == '/')
+	while (s->conf->issuer[len - 1] == '/')
 		len--;
 	url = xmalloc(len + sizeof(path));
 	memcpy(url, s->conf->issuer, len);
@@ -123,7 +123,7 @@ static void end(struct source *s, const struct err *err, bool news)
 {
 	const struct oidc_conf *conf = &s->oidc->conf;
 
-	news = news || !err != !s->failed || !s->tried;
+	news = news || !err != !s->failed;
 	s->stage = STAGE_IDLE;
 	s->tried = true;
 	s->failed = err;

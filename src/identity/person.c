@@ -83,11 +83,6 @@ static bool same(const char *a, const char *b)
 	return a && b && strcmp(a, b) == 0;
 }
 
-static bool same_address(const char *a, const char *b)
-{
-	return a && b && strcasecmp(a, b) == 0;
-}
-
 /* The issuer may speak for people of this organization (NULL: the
  * platform). */
 static bool covers(const struct store *s, const struct oidc_issuer *issuer,
@@ -118,7 +113,7 @@ static int bind_user(struct tx *tx, void *ctx, struct err *err)
 
 	/* Somebody else came first, or it is another address by now. */
 	if (!old || old->subject || old->state != USER_ACTIVE ||
-	    !same_address(old->email, b->email) ||
+	    strcasecmp(old->email, b->email) != 0 ||
 	    (old->issuer && strcmp(old->issuer, b->issuer) != 0))
 		return 0;
 	new = *old;
@@ -206,8 +201,7 @@ static void match_subject(struct match *m)
 	size_t effort = 0;
 	struct record r;
 
-	if (!scan_narrow(&scan, "subject", p->claims.subject, NULL))
-		return;
+	(void)scan_narrow(&scan, "subject", p->claims.subject, NULL);
 	while (scan_next(&scan, &r, &effort)) {
 		const struct user *u = r.object;
 
@@ -225,8 +219,7 @@ static void match_email(struct match *m, const char *email)
 	size_t effort = 0;
 	struct record r;
 
-	if (!scan_narrow(&scan, "email", email, NULL))
-		return;
+	(void)scan_narrow(&scan, "email", email, NULL);
 	while (scan_next(&scan, &r, &effort)) {
 		const struct user *u = r.object;
 

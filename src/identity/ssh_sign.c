@@ -79,8 +79,7 @@ static void add_secret(struct buf *out, struct random *r,
 
 static void wipe(struct buf *b)
 {
-	if (b->data)
-		OPENSSL_cleanse(b->data, b->len);
+	OPENSSL_cleanse(b->data, b->len);
 	buf_release(b);
 }
 
@@ -152,8 +151,10 @@ static bool read_file(const char *text, struct arena *a, struct wire *ret)
 			packed[n++] = *p;
 	bytes = arena_alloc(a, BASE64_BYTES(n) + 1);
 	len = base64_decode(packed, n, bytes);
-	*ret = (struct wire){bytes, len < 0 ? 0 : (size_t)len};
-	return len >= 0;
+	if (len < 0)
+		return false;
+	*ret = (struct wire){bytes, (size_t)len};
+	return true;
 }
 
 static bool read_seed(const char *text, struct arena *a,
@@ -262,8 +263,7 @@ int ssh_certify(const struct ssh_wish *wish, const char *private_key,
 		return err_set(err, ERR_INTERNAL,
 			       "the authority's private key cannot be read");
 	add_certificate(&b, wish, r, public);
-	if (buf_ok(&b))
-		add_signature(&b, seed);
+	add_signature(&b, seed);
 	if (buf_ok(&b))
 		*ret = line_of(arena_printf(a, "%.*s%s",
 					    (int)stem(wish->key->name),

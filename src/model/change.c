@@ -30,9 +30,10 @@ const struct field change_fields[] = {
  * the machine runs, or -1. */
 typedef int weigh(const struct change_case *c, struct err *err);
 
-static bool same(const char *a, const char *b)
+/* What the machine got is what is wanted now. */
+static bool same(const char *got, const char *want)
 {
-	return a && b ? strcmp(a, b) == 0 : a == b;
+	return got && strcmp(got, want) == 0;
 }
 
 static bool is_empty(const char *s)

@@ -156,17 +156,20 @@ const struct shortage *flavor_shortage(const struct flavor *f, const char *zone,
 	return NULL;
 }
 
+/* More than this would not fit with three digits and one more behind it. */
+#define AMOUNT_MOST (INT64_MAX / 100000)
+
 int64_t price_thousandths(const struct price *p)
 {
 	int64_t n = 0;
 	int digits = -1; /* behind the point; -1: before it */
 
 	for (const char *c = p->amount ? p->amount : ""; *c; c++) {
-		if (*c == '.') {
+		if (*c == '.' && digits < 0) {
 			digits = 0;
 			continue;
 		}
-		if (*c < '0' || *c > '9' || n > INT64_MAX / 100)
+		if (*c < '0' || *c > '9' || n > AMOUNT_MOST)
 			return 0;
 		if (digits >= 3) {
 			if (*c == '0')

@@ -95,11 +95,11 @@ const struct kind *kind_find(const char *name)
 
 size_t kind_index(const struct kind *k)
 {
-	for (size_t i = 0; kinds[i]; i++)
-		if (kinds[i] == k)
-			return i;
-	assert(!"a kind that is not in the list");
-	return 0;
+	size_t i = 0;
+
+	for (; kinds[i] != k; i++)
+		assert(kinds[i]);
+	return i;
 }
 
 static const char *text_at(const void *object, size_t offset)

@@ -88,19 +88,19 @@ struct prefix {
 	int len;
 };
 
-static int prefix_read(const char *text, struct prefix *ret)
+/* Of a text that has been found to be one. */
+static struct prefix prefix_of(const char *text)
 {
+	struct prefix p = {.family = strchr(text, ':') ? AF_INET6 : AF_INET};
+	size_t n = strcspn(text, "/");
 	char address[64];
-	const char *slash = strchr(text, '/');
-	size_t n = slash ? (size_t)(slash - text) : strlen(text);
 
-	memset(ret, 0, sizeof(*ret));
 	snprintf(address, sizeof(address), "%.*s", (int)n, text);
-	ret->family = strchr(address, ':') ? AF_INET6 : AF_INET;
-	ret->len = ret->family == AF_INET ? 32 : 128;
-	if (slash)
-		ret->len = (int)strtol(slash + 1, NULL, 10);
-	return inet_pton(ret->family, address, ret->bytes) == 1 ? 0 : -1;
+	(void)inet_pton(p.family, address, p.bytes);
+	p.len = p.family == AF_INET ? 32 : 128;
+	if (text[n])
+		p.len = (int)strtol(text + n + 1, NULL, 10);
+	return p;
 }
 
 static bool prefix_has(const struct prefix *p, const struct prefix *inner)
@@ -118,15 +118,15 @@ static bool prefix_has(const struct prefix *p, const struct prefix *inner)
 
 static bool is_inside(const struct network *n, const char *text)
 {
-	struct prefix outer, inner;
+	struct prefix inner = prefix_of(text),
+		      outer = prefix_of(n->spec.prefix);
 
-	if (prefix_read(text, &inner) < 0)
-		return false;
-	if (prefix_read(n->spec.prefix, &outer) == 0 &&
-	    prefix_has(&outer, &inner))
+	if (prefix_has(&outer, &inner))
 		return true;
-	return n->spec.prefix6 && prefix_read(n->spec.prefix6, &outer) == 0 &&
-	       prefix_has(&outer, &inner);
+	if (!n->spec.prefix6)
+		return false;
+	outer = prefix_of(n->spec.prefix6);
+	return prefix_has(&outer, &inner);
 }
 
 static bool has_host_bits(const struct prefix *p)
@@ -140,10 +140,8 @@ static bool has_host_bits(const struct prefix *p)
 static void check_prefix(const char *text, const char *pointer, int family,
 			 int longest, struct violations *v)
 {
-	struct prefix p;
+	struct prefix p = prefix_of(text);
 
-	if (!text || prefix_read(text, &p) < 0)
-		return; /* its format has been complained about */
 	if (p.family != family)
 		violations_add(v, pointer, "must be an IPv%c prefix",
 			       family == AF_INET ? '4' : '6');
@@ -162,7 +160,8 @@ void network_check(const struct network *n, struct violations *v)
 	char pointer[64];
 
 	check_prefix(n->spec.prefix, "/spec/prefix", AF_INET, 28, v);
-	check_prefix(n->spec.prefix6, "/spec/prefix6", AF_INET6, 64, v);
+	if (n->spec.prefix6)
+		check_prefix(n->spec.prefix6, "/spec/prefix6", AF_INET6, 64, v);
 	for (size_t i = 0; i < n->spec.routes.n; i++) {
 		snprintf(pointer, sizeof(pointer), "/spec/routes/%zu/nextHop",
 			 i);
@@ -181,16 +180,17 @@ void network_check(const struct network *n, struct violations *v)
 
 static bool overlap(const char *a, const char *b)
 {
-	struct prefix p, q;
+	struct prefix p = prefix_of(a), q = prefix_of(b);
 
-	return a && b && prefix_read(a, &p) == 0 && prefix_read(b, &q) == 0 &&
-	       (prefix_has(&p, &q) || prefix_has(&q, &p));
+	return prefix_has(&p, &q) || prefix_has(&q, &p);
 }
 
 const char *network_overlaps(const struct network *a, const struct network *b)
 {
 	if (overlap(a->spec.prefix, b->spec.prefix))
 		return "/spec/prefix";
-	return overlap(a->spec.prefix6, b->spec.prefix6) ? "/spec/prefix6"
-							 : NULL;
+	return a->spec.prefix6 && b->spec.prefix6 &&
+			       overlap(a->spec.prefix6, b->spec.prefix6)
+		       ? "/spec/prefix6"
+		       : NULL;
 }

@@ -1,7 +1,5 @@
 #include "model/status.h"
 
-#include <string.h>
-
 const char *const provisioning_names[] = {
 	NULL,    "pending", "provisioning", "provisioned", "deprovisioning",
 	"error", NULL};
@@ -61,20 +59,6 @@ struct reason reason_from(const struct err *err, struct arena *a)
 	if (err->provider_msg[0])
 		r.provider_message = arena_strdup(a, err->provider_msg);
 	return r;
-}
-
-void reason_err(const struct reason *r, struct err *ret)
-{
-	enum err_code code = ERR_INTERNAL;
-
-	for (int i = 1; r->code && i < ERR_CODE_COUNT; i++)
-		if (strcmp(err_name((enum err_code)i), r->code) == 0)
-			code = (enum err_code)i;
-	err_set(ret, code, "%s", r->message ? r->message : "");
-	if (r->scope)
-		ret->scope = (enum err_scope)(r->scope - 1);
-	if (r->retry)
-		ret->retry = (enum err_retry)(r->retry - 1);
 }
 
 #undef AT

@@ -61,9 +61,6 @@ extern const struct field reason_full_fields[];
 /* What ERR says, as a reason; its words live in A. */
 struct reason reason_from(const struct err *err, struct arena *a);
 
-/* The other way round. */
-void reason_err(const struct reason *r, struct err *ret);
-
 /* The states that network, image, volume, … go through; each noun uses some. */
 enum backed_state {
 	BACKED_PENDING = 1, /* not at the provider yet */

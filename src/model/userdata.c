@@ -221,7 +221,7 @@ static void add_part(struct buf *out, const char *type, const char *name,
 	}
 }
 
-/* What is found in neither part: it follows from both, and is looked for. */
+/* What is found in neither part, since nothing has its own digest in it. */
 static void find_boundary(const char *data, size_t len,
 			  const struct buf *managed, char out[65])
 {
@@ -232,10 +232,6 @@ static void find_boundary(const char *data, size_t len,
 	digest_add(d, managed->data, managed->len);
 	digest_end(d, sum);
 	digest_hex(sum, sizeof(sum), out);
-	while (memmem(data, len, out, 64)) {
-		digest_sha256(sum, sizeof(sum), sum);
-		digest_hex(sum, sizeof(sum), out);
-	}
 }
 
 static void add_message(struct buf *out, const char *data, size_t len,
@@ -251,7 +247,7 @@ static void add_message(struct buf *out, const char *data, size_t len,
 		 boundary, boundary);
 	/* A message is a part as it is: its head becomes the part's. */
 	if (!type) {
-		for (; len && isspace((unsigned char)*data); data++)
+		for (; isspace((unsigned char)*data); data++)
 			len--;
 		buf_add(out, data, len);
 	} else {

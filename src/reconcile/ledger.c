@@ -11,9 +11,9 @@
 /* A call, in thousandths: what one a second gains in a millisecond. */
 #define ONE 1000
 
-void ledger_init(struct ledger *l)
+void ledger_init(struct ledger *l, uint64_t now)
 {
-	*l = (struct ledger){.at_once = 1};
+	*l = (struct ledger){.at_once = 1, .credit_at = now};
 	for (size_t i = 0; i < CALL_RANKS; i++)
 		list_init(&l->waiting[i]);
 }

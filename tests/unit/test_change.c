@@ -343,16 +343,66 @@ static void what_is_lost_is_what_there_is(void)
 	CHECK(decide(&old, &new, &f, &r, &p, &err) == 0);
 	CHECK(loses(&p, "rootDisk") && loses(&p, "privateIp"));
 	CHECK(!loses(&p, "publicIp") && !loses(&p, "localDisks"));
+	CHECK(!loses(&p, "privateIp6") && !loses(&p, "macAddress"));
+	CHECK(loses(&p, "consoleOutput"));
 	f.local_disks = (struct items){&disk, 1};
+	old.status.private_ip = NULL;
+	old.status.private_ip6 = "fd00::5";
 	old.status.public_ip = "192.0.2.1";
+	old.status.mac = "02:00:00:00:00:01";
 	CHECK(decide(&old, &new, &f, &r, &p, &err) == 0);
 	CHECK(loses(&p, "publicIp") && loses(&p, "localDisks"));
+	CHECK(loses(&p, "privateIp6") && loses(&p, "macAddress"));
+	CHECK(!loses(&p, "privateIp"));
 	/* Disks that go with the machine do not survive a resize. */
 	new = running();
 	edit_flavor(&new);
 	CHECK(decide(&old, &new, &f, &r, &p, &err) == 0);
 	CHECK(p.action == CHANGE_RESIZE && p.need == CHANGE_NEEDS_REBUILD);
 	CHECK(loses(&p, "localDisks") && !loses(&p, "rootDisk"));
+	/* But a rebuild, which leaves the machine where it is. */
+	new = running();
+	edit_image(&new);
+	CHECK(decide(&old, &new, &f, &r, &p, &err) == 0);
+	CHECK(p.action == CHANGE_REBUILD && p.loses.n == 1);
+	CHECK(loses(&p, "rootDisk"));
+}
+
+static void a_change_is_from_what_there_was(void)
+{
+	struct instance old = running(), new;
+	struct region r = region_that(NULL, NULL);
+	struct change_plan p;
+	struct err err = {0};
+
+	/* A size that was said is what a disk cannot shrink from, */
+	old.spec.root_disk.size_gib = 40;
+	old.spec.root_disk.class = "ssd";
+	old.spec.user_data = "eA==";
+	new = old;
+	new.spec.root_disk.size_gib = 30;
+	CHECK(decide(&old, &new, &plain, &r, &p, &err) < 0);
+	CHECK(err.code == ERR_INVALID && strstr(err.msg, "it has 40 GiB"));
+	CHECK_STR(err.field, "/spec/rootDisk/sizeGiB");
+	/* and one that is said no more changes nothing. */
+	new.spec.root_disk.size_gib = FIELD_NONE;
+	new.spec.root_disk.class = NULL;
+	CHECK(decide(&old, &new, &plain, &r, &p, &err) == 0);
+	CHECK(p.action == 0 && p.fields.n == 2);
+	/* Taking user data away is a change of it. */
+	new.spec.user_data = "";
+	CHECK(decide(&old, &new, &plain, &r, &p, &err) == 0);
+	CHECK(p.action == CHANGE_REBUILD);
+	/* Of a flavor that is not known there is no size to shrink from. */
+	old = new = running();
+	new.spec.root_disk.size_gib = 1;
+	CHECK(decide(&old, &new, NULL, &r, &p, &err) == 0);
+	CHECK(p.action == 0);
+	/* What it got is not known before it has been launched. */
+	memset(&old.status, 0, sizeof(old.status));
+	edit_flavor(&new);
+	CHECK(decide(&old, &new, NULL, &r, &p, &err) == 0);
+	CHECK(p.action == CHANGE_RESIZE && p.need == CHANGE_NEEDS_NOTHING);
 }
 
 static void a_resize_needs_nothing_where_nothing_restarts(void)
@@ -370,6 +420,10 @@ static void a_resize_needs_nothing_where_nothing_restarts(void)
 	old.spec.power = new.spec.power = POWER_OFF;
 	CHECK(decide(&old, &new, &plain, &r, &p, &err) == 0);
 	CHECK(p.action == CHANGE_RESIZE && p.need == CHANGE_NEEDS_NOTHING);
+	/* It is to start with it: that is a restart. */
+	new.spec.power = POWER_ON;
+	CHECK(decide(&old, &new, &plain, &r, &p, &err) == 0);
+	CHECK(p.action == CHANGE_RESIZE && p.need == CHANGE_NEEDS_RESTART);
 }
 
 static void one_that_was_never_launched_has_nothing_to_lose(void)
@@ -431,6 +485,7 @@ int main(void)
 	RUN(other_capabilities_do_not_matter);
 	RUN(the_gravest_of_several_counts);
 	RUN(what_is_lost_is_what_there_is);
+	RUN(a_change_is_from_what_there_was);
 	RUN(a_resize_needs_nothing_where_nothing_restarts);
 	RUN(one_that_was_never_launched_has_nothing_to_lose);
 	RUN(an_alternative_that_it_got_can_be_made_its_choice);

@@ -265,6 +265,16 @@ static void utf8_is_taken_strictly(void)
 	}
 }
 
+/* It was taken, and then nobody was ever found to be in such a group. */
+static void a_scoped_name_is_as_long_as_can_be_found_again(void)
+{
+	char name[300] = "corp/";
+
+	memset(name + 5, 'x', 252);
+	CHECK(format_scoped.check(name, 256));
+	CHECK(!format_scoped.check(name, 257));
+}
+
 int main(void)
 {
 	setlocale(LC_CTYPE, "C.UTF-8");
@@ -272,5 +282,6 @@ int main(void)
 	RUN(text_has_no_control_characters_of_any_kind);
 	RUN(every_format_has_words);
 	RUN(utf8_is_taken_strictly);
+	RUN(a_scoped_name_is_as_long_as_can_be_found_again);
 	return test_done();
 }

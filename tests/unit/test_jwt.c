@@ -491,6 +491,8 @@ static void refuses_what_is_no_token(void)
 {
 	CHECK(refused(strdup(""), "three parts"));
 	CHECK(refused(strdup(".."), "three parts"));
+	CHECK(refused(strdup("e30..AA"), "three parts"));
+	CHECK(refused(strdup(".e30.AA"), "three parts"));
 	CHECK(refused(strdup("a.b"), "three parts"));
 	CHECK(refused(strdup("e30.e30.AA.AA"), "three parts"));
 	CHECK(refused(strdup("e30.e30.AA.AA.AA"), "three parts"));
@@ -522,6 +524,7 @@ static void refuses_other_types_of_token(void)
 	CHECK(refused(TYPE("7"), "another kind"));
 	CHECK(accepted(TYPE("\"JWT\"")));
 	CHECK(accepted(TYPE("\"at+jwt\"")));
+	CHECK(accepted(TYPE("\"application/at+jwt\"")));
 }
 
 /* Keys in the token itself, or where it says they are, are not looked at. */
@@ -618,62 +621,64 @@ static void groups_are_a_list_or_one(void)
 		      "not strings"));
 }
 
-static bool set_holds(const char *text, size_t keys)
+/* TAIL of a token's claims, after N times EACH. */
+static char *with_many(const char *head, const char *each, size_t n,
+		       const char *tail)
 {
-	struct jwks *set = NULL;
-	struct err err = {0};
-	bool yes = jwks_parse(text, strlen(text), &set, &err) == 0;
-
-	if (yes && jwks_count(set) != keys)
-		printf("# %zu keys\n", jwks_count(set));
-	yes = keys ? yes && jwks_count(set) == keys : !yes && err.msg[0];
-	jwks_free(set);
-	return yes;
-}
-
-static void passes_over_keys_it_cannot_use(void)
-{
-	EVP_PKEY *weak = EVP_RSA_gen(1024);
 	struct buf b = BUF_INIT(SIGN_ROOM);
+	char *token;
 
-	buf_adds(&b, "{\"keys\":[");
-	add_jwk(&b, weak, "weak", "");
-	buf_addc(&b, ',');
-	add_jwk(&b, issuer.rsa, "enc", ",\"use\":\"enc\"");
-	buf_addc(&b, ',');
-	add_jwk(&b, issuer.rsa, "ps", ",\"alg\":\"PS256\"");
-	buf_addc(&b, ',');
-	add_jwk(&b, issuer.rsa, "hs", ",\"alg\":\"HS256\"");
-	buf_addc(&b, ',');
-	add_jwk(&b, issuer.ec, "ops", ",\"key_ops\":[\"deriveKey\"]");
-	buf_adds(&b, ",{\"kty\":\"oct\",\"k\":\"AAAA\"},7,null,{},"
-		     "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"AA\",\"y\":"
-		     "\"AA\"},{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":"
-		     "\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\",\"y\":"
-		     "\"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\"},"
-		     "{\"kty\":\"EC\",\"crv\":\"secp256k1\"},"
-		     "{\"kty\":\"OKP\",\"crv\":\"X25519\",\"x\":"
-		     "\"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo\"}");
-	CHECK(!set_holds(b.data, 1));
-	buf_adds(&b, "]}");
-	CHECK(set_holds(b.data, 0));
-	b.len -= 2;
-	b.data[b.len] = '\0';
-	buf_addc(&b, ',');
-	add_jwk(&b, issuer.ed, "ed", "");
-	buf_adds(&b, "]}");
-	CHECK(set_holds(b.data, 1));
+	buf_adds(&b, head);
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&b, "%s%s", i ? "," : "", each);
+	buf_adds(&b, tail);
+	token = with_claims(b.data);
 	buf_release(&b);
-	EVP_PKEY_free(weak);
+	return token;
 }
 
-static void refuses_what_is_no_set(void)
+static void limits_what_a_token_lists(void)
 {
-	CHECK(set_holds("", 0));
-	CHECK(set_holds("[]", 0));
-	CHECK(set_holds("{}", 0));
-	CHECK(set_holds("{\"keys\":{}}", 0));
-	CHECK(set_holds("{\"keys\":[]}", 0));
+#define GROUPS "{" GOOD ",\"exp\":1700000600,\"groups\":["
+#define AUDS                                                                   \
+	"{\"iss\":\"https://id.example.org\",\"sub\":\"u-1\","                 \
+	"\"exp\":1700000600,\"aud\":["
+#define SUBJECT                                                                \
+	"{\"iss\":\"https://id.example.org\",\"aud\":\"muster\","              \
+	"\"exp\":1700000600,\"sub\":\""
+	char name[300];
+
+	CHECK(accepted(with_many(GROUPS, "\"g\"", 512, "]}")));
+	CHECK(refused(with_many(GROUPS, "\"g\"", 513, "]}"),
+		      "more than 512 groups"));
+	CHECK(accepted(with_many(AUDS, "\"x\"", 63, ",\"muster\"]}")));
+	CHECK(refused(with_many(AUDS, "\"x\"", 64, ",\"muster\"]}"),
+		      "another audience"));
+	CHECK(refused(with_many(AUDS, "7", 1, "]}"), "another audience"));
+	/* 255 bytes of a subject are enough for everyone. */
+	CHECK(accepted(with_many(SUBJECT, "x", 128, "\"}")));
+	CHECK(refused(with_many(SUBJECT, "xx", 86, "\"}"), "no subject"));
+	/* A name that no group here can have is passed over. */
+	memset(name, 'g', sizeof(name));
+	name[0] = name[256] = '"';
+	name[257] = '\0';
+	CHECK(accepted(with_many(GROUPS, name, 1, "]}")));
+	name[256] = 'g';
+	name[257] = '"';
+	name[258] = '\0';
+	CHECK(accepted(with_many(GROUPS, name, 1, "]}")));
+}
+
+static void refuses_times_that_are_none(void)
+{
+	CHECK(refused(with_claims("{" GOOD ",\"exp\":1e300}"),
+		      "exp is not a time"));
+	CHECK(refused(with_claims("{" GOOD ",\"exp\":-1.5}"),
+		      "exp is not a time"));
+	CHECK(refused(with_claims("{\"iss\":\"https://id.example.org\","
+				  "\"aud\":\"muster\",\"sub\":\"u-1\","
+				  "\"exp\":1700000600,\"iat\":\"now\"}"),
+		      "iat is not a time"));
 }
 
 int main(void)
@@ -711,8 +716,8 @@ int main(void)
 	RUN(reads_who_it_is);
 	RUN(only_true_verifies_an_address);
 	RUN(groups_are_a_list_or_one);
-	RUN(passes_over_keys_it_cannot_use);
-	RUN(refuses_what_is_no_set);
+	RUN(limits_what_a_token_lists);
+	RUN(refuses_times_that_are_none);
 	teardown();
 	return test_done();
 }

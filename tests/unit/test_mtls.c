@@ -11,6 +11,9 @@ static void finds_the_common_name(void)
 	CHECK(mtls_is_named("CN=a\\,b", "a,b"));
 	CHECK(mtls_is_named("CN=a\\\\b\\+c", "a\\b+c"));
 	CHECK(mtls_is_named("CN=J\\C3\\BCrgen", "J\xc3\xbcrgen"));
+	CHECK(mtls_is_named("CN=J\\c3\\bcrgen", "J\xc3\xbcrgen"));
+	CHECK(mtls_is_named("CN=a\\;b\\ag\\~", "a;bag~"));
+	CHECK(mtls_is_named("cn=backup", "backup"));
 }
 
 static void takes_nothing_else_for_it(void)
@@ -26,6 +29,8 @@ static void takes_nothing_else_for_it(void)
 	CHECK(!mtls_is_named("XCN=backup", "backup"));
 	CHECK(!mtls_is_named("CN=backup\\00x", "backup"));
 	CHECK(!mtls_is_named("CN=backup\\", "backup"));
+	CHECK(!mtls_is_named("backup", "backup"));
+	CHECK(!mtls_is_named("CN", "CN"));
 }
 
 /* Which of them was meant is not ours to guess. */

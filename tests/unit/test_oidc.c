@@ -220,6 +220,12 @@ static void keeps_the_last_good_keys(void)
 	oidc_tick(w.oidc);
 	answer("{}", NULL);
 	CHECK(w.bad == 1 && check(token, &err) == 0);
+	/* A set without a key that could be used is no set. */
+	w.ms += 30000;
+	oidc_tick(w.oidc);
+	answer(DOCUMENT, NULL);
+	answer("{\"keys\":[]}", NULL);
+	CHECK(w.bad == 1 && check(token, &err) == 0);
 	w.ms += 30000;
 	oidc_tick(w.oidc);
 	publish(false);
@@ -317,6 +323,50 @@ static void holds_many_tokens(void)
 	finish();
 }
 
+/* Whose address may be written with one or without. */
+static void an_address_may_end_in_slashes(void)
+{
+	static const struct oidc_issuer slashed = {
+		.name = "corp", .issuer = CORP "//", .audience = "muster"};
+	struct oidc_conf conf = {
+		.issuers = &slashed, .n = 1, .clock = &w.clock, .fetch = fetch};
+
+	begin();
+	oidc_free(w.oidc);
+	w.oidc = oidc_new(&conf);
+	oidc_tick(w.oidc);
+	CHECK_STR(w.fetch->url, CORP "/.well-known/openid-configuration");
+	/* Nobody wants to be told. */
+	fail();
+	finish();
+}
+
+static void takes_tokens_of_its_issuers_only(void)
+{
+	struct oidc_conf conf = {.clock = &w.clock, .fetch = fetch};
+	struct err err;
+	char *token;
+
+	begin();
+	token = sign_token(w.key, "{\"alg\":\"ES256\"}", "{\"sub\":\"ann\"}");
+	CHECK(check(token, &err) == -1 && !w.fetch);
+	free(token);
+	token = sign_token(w.key, "{\"alg\":\"ES256\"}",
+			   "{\"iss\":\"https://elsewhere.example\"}");
+	CHECK(check(token, &err) == -1 && !w.fetch);
+	CHECK(err.code == ERR_UNAUTHENTICATED);
+	free(token);
+	oidc_free(w.oidc);
+	w.oidc = oidc_new(&conf);
+	CHECK(check("a.b.c", &err) == -1);
+	CHECK(strstr(err.msg, "no issuer is configured"));
+	oidc_free(w.oidc);
+	w.oidc = NULL;
+	CHECK(check("a.b.c", &err) == -1);
+	CHECK(strstr(err.msg, "no issuer is configured"));
+	finish();
+}
+
 static bool valid(const struct oidc_issuer *list, size_t n)
 {
 	struct err err = {0};
@@ -344,6 +394,16 @@ static void refuses_issuers_that_cannot_be_believed(void)
 	CHECK(!valid((struct oidc_issuer[]){ISSUER("https://a"),
 					    ISSUER("https://b")},
 		     2));
+	CHECK(valid(
+		(struct oidc_issuer[]){
+			ISSUER("https://a"),
+			{.name = "y", .issuer = "https://b", .client_id = "z"}},
+		2));
+	CHECK(!valid(
+		(struct oidc_issuer[]){
+			ISSUER("https://a"),
+			{.name = "y", .issuer = "https://a", .client_id = "z"}},
+		2));
 	CHECK(!valid(&(struct oidc_issuer){.name = "x", .issuer = "https://a"},
 		     1));
 }
@@ -359,6 +419,8 @@ int main(void)
 	RUN(forgets_what_a_removed_key_signed);
 	RUN(a_kept_token_expires);
 	RUN(holds_many_tokens);
+	RUN(an_address_may_end_in_slashes);
+	RUN(takes_tokens_of_its_issuers_only);
 	RUN(refuses_issuers_that_cannot_be_believed);
 	return test_done();
 }

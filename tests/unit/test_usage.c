@@ -66,6 +66,19 @@ static void one_of_several_counts_as_the_most_of_each(void)
 	CHECK(amount(out, n, "vcpus") == 2);
 }
 
+static void a_flavor_that_is_gone_counts_nothing(void)
+{
+	struct instance i = {.spec.market = MARKET_ON_DEMAND};
+	const struct flavor *gone[] = {NULL}, *two[] = {&small, &large};
+	struct quota_amount out[USAGE_MOST];
+	size_t n = usage_of(&i, gone, 1, out);
+
+	CHECK(n == 1 && amount(out, n, "instances") == 1);
+	/* Nor does one that it has no alternative for. */
+	n = usage_of(&i, two, 2, out);
+	CHECK(amount(out, n, "vcpus") == 2 && amount(out, n, "gpus") == 0);
+}
+
 static void the_most_of_two_is_that_of_each_kind(void)
 {
 	struct quota_amount a[] = {{"instances", 1, 0}, {"vcpus", 2, 0}};
@@ -96,6 +109,7 @@ int main(void)
 {
 	RUN(one_of_one_flavor_counts_as_that);
 	RUN(one_of_several_counts_as_the_most_of_each);
+	RUN(a_flavor_that_is_gone_counts_nothing);
 	RUN(the_most_of_two_is_that_of_each_kind);
 	RUN(a_price_that_is_not_known_costs_nothing);
 	return test_done();

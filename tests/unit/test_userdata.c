@@ -43,6 +43,10 @@ static const struct {
 	 USERDATA_MULTIPART, NULL},
 	{"#cloud-configuration\n", USERDATA_OTHER, NULL},
 	{"hello", USERDATA_OTHER, NULL},
+	{"#", USERDATA_OTHER, NULL},
+	{" \n\t", USERDATA_OTHER, NULL},
+	{"\x1f", USERDATA_OTHER, NULL},
+	{"\x1f\x8c", USERDATA_OTHER, NULL},
 	{"\x1f\x8b\x08", USERDATA_GZIP, NULL},
 	{"", USERDATA_EMPTY, NULL},
 };
@@ -159,6 +163,46 @@ static void each_format_becomes_a_part_beside_ours(void)
 	}
 }
 
+/* Its head becomes the part's, which cannot begin with an empty line. */
+static void blanks_before_a_message_are_left_out(void)
+{
+	struct userdata_extras e = {.keys = {keys, 1}};
+	const char *got = compose("\n \r\nMIME-Version: 1.0\nX: y\n", &e);
+	const char *part = strstr(got, "\n--");
+
+	CHECK(part && strncmp(strchr(part + 1, '\n'),
+			      "\nMIME-Version: 1.0\nX: y\n", 24) == 0);
+}
+
+static void what_cannot_be_put_together_is_refused(void)
+{
+	struct userdata_extras e = {.keys = {keys, 1}}, none = {0};
+	const char *out = "as it was";
+	char *huge = arena_alloc(&arena, 600001);
+	size_t len = 7;
+	struct err err = {0};
+
+	CHECK(userdata_compose("=", &none, &arena, &out, &len, &err) < 0);
+	CHECK(err.code == ERR_INVALID);
+	CHECK(userdata_compose(encode("hello", 5), &e, &arena, &out, &len,
+			       &err) < 0);
+	CHECK(err.code == ERR_INVALID);
+	/* Keys that do not fit, alone and beside something. */
+	memset(huge, 'x', 600000);
+	huge[600000] = 0;
+	e.keys.at = (const char *[]){huge};
+	CHECK(userdata_compose(NULL, &e, &arena, &out, &len, &err) < 0);
+	CHECK(err.code == ERR_TOO_LARGE);
+	/* It fits by itself, and in base64 it does not. */
+	huge[450000] = 0;
+	CHECK(userdata_compose(encode("#!/bin/sh", 9), &e, &arena, &out, &len,
+			       &err) < 0);
+	CHECK(err.code == ERR_TOO_LARGE);
+	CHECK_STR(err.field, "/spec/userData");
+	CHECK_STR(out, "as it was");
+	CHECK(len == 7);
+}
+
 static void keys_alone_are_a_cloud_config(void)
 {
 	struct userdata_extras e = {.keys = {keys, 2}};
@@ -217,6 +261,10 @@ static void what_an_instance_needs_follows_from_its_fields(void)
 	CHECK_STR(((const char **)e.keys.at)[2], "ssh-ed25519 DDDD");
 	CHECK_STR(e.ca, "ssh-ed25519 CCCC");
 	CHECK(!e.principals.n);
+	/* One whose key has not been made yet. */
+	ca.spec.public_key = NULL;
+	CHECK(!userdata_extras(&i, &ca, &arena).ca);
+	ca.spec.public_key = "ssh-ed25519 CCCC";
 	ca.status.signs = true;
 	e = userdata_extras(&i, &ca, &arena);
 	CHECK(e.principals.n == 2);
@@ -232,6 +280,8 @@ int main(void)
 	RUN(what_is_too_large_or_no_base64_is_refused);
 	RUN(alone_it_is_left_as_it_is);
 	RUN(each_format_becomes_a_part_beside_ours);
+	RUN(blanks_before_a_message_are_left_out);
+	RUN(what_cannot_be_put_together_is_refused);
 	RUN(keys_alone_are_a_cloud_config);
 	RUN(an_authority_is_trusted_for_the_names_it_may_give);
 	RUN(the_boundary_is_in_no_part);
