@@ -105,7 +105,8 @@ static void add_regions(struct buf *b, const struct store *s)
 			 "Machines missing at once, too many to be believed.",
 			 offsetof(struct monitoring, missing));
 	add_region_gauge(b, s, "muster_orphans",
-			 "Machines that carry our tags and are nobody's.",
+			 "Machines and other things that carry our tags and "
+			 "are nobody's.",
 			 offsetof(struct monitoring, orphan_count));
 }
 

@@ -78,6 +78,9 @@ int64_t work_now(const struct work *w);        /* store_time() of this step */
 int64_t work_started(const struct work *w);    /* and when the engine began */
 int64_t work_even_since(const struct work *w); /* store_even_since() */
 
+/* How much the clock is behind work_now(): it was put back. */
+int64_t work_behind(const struct work *w);
+
 /* Memory until the next step begins: calls and transactions may use it. */
 struct arena *work_arena(struct work *w);
 

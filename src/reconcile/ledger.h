@@ -35,7 +35,8 @@ struct ledger {
 	uint64_t credit;
 };
 
-void ledger_init(struct ledger *l);
+/* Without credit: a process that died just before NOW may have used it up. */
+void ledger_init(struct ledger *l, uint64_t now);
 void ledger_limit(struct ledger *l, unsigned at_once, unsigned per_second);
 
 void ledger_add(struct ledger *l, struct ledger_entry *e);

@@ -50,6 +50,7 @@ static void know(struct work *w, const struct instance *i,
 
 	*ret = (struct machine_known){.started = work_started(w),
 				      .even = work_even_since(w),
+				      .behind = work_behind(w),
 				      .called_at = memo->called_at,
 				      .number = memo->number,
 				      .attempt = memo->attempt};

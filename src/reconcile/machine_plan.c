@@ -240,10 +240,13 @@ static void plan_transient(const struct machine_view *v,
 	bool stopping = s->status.state == INSTANCE_STOPPING;
 	bool hard = s->status.reason.code &&
 		    strcmp(s->status.reason.code, err_name(ERR_TIMEOUT)) == 0;
+	/* Its owner may want it on again by now. */
+	bool wanted = v->i->spec.power == POWER_OFF ||
+		      v->i->status.change.action == CHANGE_RESIZE;
 
 	if (!s->status.deadline || v->now < s->status.deadline) {
 		plan_look(v, ret);
-	} else if (stopping && !hard) {
+	} else if (stopping && !hard && wanted) {
 		plan_do(ret, MACHINE_STOP);
 		ret->hard = true;
 	} else {
@@ -316,6 +319,9 @@ void machine_plan(const struct machine_view *v, struct machine_step *ret)
 	const struct instance *i = v->i;
 	int64_t expires = i->spec.delete_protection ? 0 : i->spec.expires_at;
 
+	/* By the clock, also where it was put back: nobody's time is over
+	 * early. */
+	expires += expires ? v->behind : 0;
 	*ret = (struct machine_step){0};
 	if (i->meta.deleted_at) {
 		plan_removal(v, ret);

@@ -39,6 +39,7 @@ struct machine_view {
 	bool region_paused;
 	int64_t region_touched; /* when an operator last changed it */
 	int64_t now;
+	int64_t behind; /* what the clock is behind that, if it is */
 	/* Since when time has run evenly: what is older may have been just
 	 * then. */
 	int64_t even;

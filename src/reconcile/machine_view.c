@@ -140,6 +140,7 @@ void machine_view(const struct machine_look *look,
 	ret->facts = known->facts;
 	ret->can = known->can;
 	ret->now = now;
+	ret->behind = known->behind;
 	ret->even = known->even;
 	ret->called_at = ret->s ? called_at(ret->s, known) : 0;
 	ret->region_paused = r && r->spec.paused;

@@ -20,6 +20,7 @@ struct machine_known {
 	unsigned can;
 	int64_t started; /* when we began */
 	int64_t even;    /* since when time has run evenly */
+	int64_t behind;  /* what the clock is behind, if it is */
 	/* When we last had a launch asked for, and of which try. */
 	int64_t called_at, number, attempt;
 };

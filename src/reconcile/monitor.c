@@ -102,6 +102,14 @@ static int64_t most_wait(const struct region *r)
 	return r->spec.observe_seconds * 1000;
 }
 
+/* How long it took; a leap of the clock is not counted. */
+static int64_t took(const struct work *w, const struct sweep *sweep)
+{
+	int64_t even = work_even_since(w);
+
+	return work_now(w) - (sweep->began > even ? sweep->began : even);
+}
+
 /* It came to nothing: another time. */
 static void give_up(struct work *w, struct memo *m, const struct err *err)
 {
@@ -436,8 +444,7 @@ static void end(struct work *w, struct memo *m, const struct place *p,
 
 	m->whole_at = sweep->began;
 	m->pace = monitor_pace(m->pace, sweep->moving || tripped,
-			       p->facts.poll_ms, most_wait(r),
-			       work_now(w) - sweep->began);
+			       p->facts.poll_ms, most_wait(r), took(w, sweep));
 	m->next_at = work_now(w) + m->pace;
 	free_values(&m->lost);
 	free_values(&m->first);

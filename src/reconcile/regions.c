@@ -79,7 +79,7 @@ struct site *regions_site(struct regions *r, const char *id)
 	s->regions = r;
 	assert(strlen(id) < sizeof(s->id));
 	memcpy(s->id, id, strlen(id));
-	ledger_init(&s->ledger);
+	ledger_init(&s->ledger, clock_mono(r->conf.engine->clock));
 	map_add(&r->by_id, s->id, s);
 	return s;
 }

@@ -170,6 +170,13 @@ int64_t work_now(const struct work *w)
 	return w->now;
 }
 
+int64_t work_behind(const struct work *w)
+{
+	int64_t wall = clock_wall(w->engine->conf.clock);
+
+	return wall < w->now ? w->now - wall : 0;
+}
+
 int64_t work_even_since(const struct work *w)
 {
 	return store_even_since(w->engine->conf.store);

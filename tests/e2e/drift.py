@@ -84,6 +84,12 @@ def fresh(w):
         reply = w.api.get(other + "maxStalenessMs=0")
         tap.ok("maxStalenessMs" in reply.json.get("detail", ""),
                f"and so it is at {other[:-1]}", reply.json)
+    paths = w.api.get("/v1/openapi.json").json["paths"]
+    words = {noun: [p["name"] for p in paths[f"/v1/{noun}/{{id}}"]["get"][
+        "parameters"]] for noun in ("instances", "regions")}
+    tap.ok("maxStalenessMs" in words["instances"] and
+           "maxStalenessMs" not in words["regions"],
+           "OpenAPI has it where it is taken", words)
     w.cloud.ask(f"/machines/{one['status']['providerId']}/boot", {})
     w.cloud.set(hangRate=1000, hangMs=5000)
     reply = w.api.get(target + "?maxStalenessMs=0&timeoutMs=200")
@@ -156,10 +162,32 @@ def side(w):
            "rule 9: it is not removed before its quarantine ends", things)
 
 
+def mass(w):
+    """Many at once are not believed to be gone, until somebody says so."""
+    many = [w.instance(f"many-{n}") for n in range(4)]
+    number = f'muster_region_missing{{region="{w.region[-12:]}"}} '
+    for one in many:
+        w.cloud.ask(f"/machines/{one['status']['providerId']}/vanish", {})
+    tap.ok(wait_for(lambda: number + "4" in
+                    w.api.get("/metrics").body.decode(), SOON),
+           "rule 8: many that are missing at once are an alarm",
+           w.get("regions", w.region))
+    tap.eq({w.read(one)["status"]["state"] for one in many}, {"running"},
+           "rule 8: and nothing is done about them")
+    tap.eq(cli(w, "region", "accept", "sim")[0], 0, "an operator accepts it")
+    for one in many:
+        w.until(one, "terminated", SOON)
+    tap.eq([m for one in many for m in w.cloud.of(one)], [],
+           "then they are gone, and none is replaced")
+    tap.ok(wait_for(lambda: number + "0" in
+                    w.api.get("/metrics").body.decode(), SOON),
+           "and the alarm is over")
+
+
 def main():
     w = World({"pollMs": 20, "consistencyMs": 0, "launchLimitMs": 1000},
               spec={"observeSeconds": 5})
-    for section in (stopped, removed, fresh, orphan, side):
+    for section in (stopped, removed, fresh, orphan, side, mass):
         tap.section(section, w)
     tap.eq(run("fsck", "--data", w.server.data)[0], 0,
            "fsck finds no difference")

@@ -76,6 +76,18 @@ const char *meddle_thing(struct yard *y, const char *kind, const char *ours,
 	return id;
 }
 
+void meddle_remove(struct yard *y, const char *kind, const char *id)
+{
+	const struct sim_act ask = {.kind = kind, .id = id};
+	struct arena a;
+	struct err err;
+
+	arena_init(&a, 1 << 20);
+	done(sim_cloud_call(yard_cloud(y), SIM_REMOVE, &ask, &a, NULL, &err),
+	     &err);
+	arena_release(&a);
+}
+
 bool meddle_has_thing(struct yard *y, const char *id)
 {
 	struct buf truth = BUF_INIT((size_t)1 << 30);

@@ -12,6 +12,9 @@ const char *meddle_lose_launch(struct yard *y);
 const char *meddle_thing(struct yard *y, const char *kind, const char *ours,
 			 const char *installation);
 
+/* Have it remove a thing. */
+void meddle_remove(struct yard *y, const char *kind, const char *id);
+
 /* The cloud has a thing of that id. */
 bool meddle_has_thing(struct yard *y, const char *id);
 

@@ -189,6 +189,82 @@ static void where_nobody_may_call_nobody_looks(void)
 	yard_close(&y);
 }
 
+/* The cloud has made it, and does not show it yet: that it is not found says
+ * nothing. */
+static void one_that_is_not_shown_yet_is_not_gone(void)
+{
+	struct instance spec;
+	struct reader r;
+	struct yard y;
+	const char *id;
+
+	herd_open(&y, "{\"consistencyMs\":60000,\"launchMs\":0}", 0);
+	spec = yard_spec(&y, "new");
+	id = yard_create(&y, &spec);
+	for (int n = 0; n < 100 && !yard_instance(&y, id)->status.provider_id;
+	     n++)
+		yard_run(&y, 100);
+	yard_run(&y, SECOND);
+	ask(&y, id, y.now, &r);
+	yard_run(&y, SECOND);
+	CHECK(r.answers == 1 && r.code == ERR_UNAVAILABLE);
+	CHECK(yard_instance(&y, id)->status.state != INSTANCE_TERMINATED);
+	yard_run(&y, 5 * MINUTE);
+	CHECK(yard_instance(&y, id)->status.state == INSTANCE_RUNNING);
+	yard_close(&y);
+}
+
+static void where_the_region_is_not_reached_nobody_looks(void)
+{
+	struct reader r;
+	struct yard y;
+
+	herd_open(&y, NULL, 1);
+	yard_options(&y, "{\"noSuchOption\":true}");
+	yard_run(&y, 10 * SECOND);
+	CHECK(!yard_open_now(&y));
+	ask(&y, herd_id(0), y.now, &r);
+	yard_run(&y, SECOND);
+	CHECK(r.answers == 1 && r.code == ERR_UNAVAILABLE);
+	yard_close(&y);
+}
+
+/* Who waits for one that goes learns that. */
+static void one_that_is_deleted_meanwhile_is_answered(void)
+{
+	struct reader r;
+	struct yard y;
+
+	herd_open(&y, "{\"terminateMs\":0}", 1);
+	yard_delete(&y, herd_id(0));
+	ask(&y, herd_id(0), y.now + 10 * MINUTE, &r);
+	yard_run(&y, 2 * MINUTE);
+	CHECK(!herd_at(&y, 0));
+	CHECK(r.answers == 1 && r.code == ERR_NONE);
+	yard_close(&y);
+}
+
+static void more_than_can_wait_are_refused(void)
+{
+	enum { MOST = 4096 };
+	struct reader *r = calloc(MOST + 1, sizeof(*r));
+	struct yard y;
+	int refused = 0;
+
+	herd_open(&y, NULL, 1);
+	for (int n = 0; n <= MOST; n++)
+		ask(&y, herd_id(0), y.now, &r[n]);
+	for (int n = 0; n <= MOST; n++)
+		refused += r[n].answers;
+	CHECK(refused == 1 && r[MOST].code == ERR_UNAVAILABLE);
+	/* A crash answers nobody. */
+	yard_crash(&y);
+	yard_run(&y, MINUTE);
+	CHECK(r[0].answers == 0);
+	yard_close(&y);
+	free(r);
+}
+
 static void one_without_a_machine_is_what_is_written(void)
 {
 	struct reader r;
@@ -376,6 +452,10 @@ int main(void)
 	RUN(a_look_that_fails_changes_nothing);
 	RUN(one_that_is_gone_is_seen_to_be);
 	RUN(where_nobody_may_call_nobody_looks);
+	RUN(one_that_is_not_shown_yet_is_not_gone);
+	RUN(where_the_region_is_not_reached_nobody_looks);
+	RUN(one_that_is_deleted_meanwhile_is_answered);
+	RUN(more_than_can_wait_are_refused);
 	RUN(one_without_a_machine_is_what_is_written);
 	RUN(how_it_was_seen_is_told);
 	RUN(what_cannot_be_seen_is_unknown_and_comes_back);

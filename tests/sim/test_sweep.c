@@ -166,6 +166,45 @@ static void things_are_removed_after_their_quarantine(void)
 	yard_close(&y);
 }
 
+/* It was ours in the list, and is not when it is looked for again. */
+static void a_thing_that_went_by_itself_is_not_removed(void)
+{
+	struct yard y;
+	const char *left;
+	int64_t due;
+
+	herd_open(&y, WINDOW, 1);
+	yard_remove_orphans(&y, 600);
+	left = kept(meddle_thing(&y, "volume", NOBODY, DISK_INSTALLATION));
+	yard_run(&y, 5 * MINUTE);
+	due = orphan(&y, left)->quarantined_until;
+	for (uint64_t calls = y.calls; y.now < due || y.calls < calls + 2;) {
+		calls = y.now < due ? y.calls : calls;
+		if (!yard_step(&y))
+			y.now = (int64_t)y.wake;
+	}
+	CHECK(meddle_has_thing(&y, left));
+	meddle_remove(&y, "volume", left);
+	yard_run(&y, 5 * MINUTE);
+	CHECK(herd_region_told(&y, "orphanRemoved") == 0);
+	CHECK(seen(&y)->orphan_count == 0);
+	yard_close(&y);
+}
+
+static void where_things_cannot_be_listed_none_is_an_orphan(void)
+{
+	struct yard y;
+	const char *left;
+
+	herd_open(&y, "{\"launchLimitMs\":120000,\"lacks\":[\"listThings\"]}",
+		  1);
+	left = kept(meddle_thing(&y, "volume", NOBODY, DISK_INSTALLATION));
+	yard_remove_orphans(&y, 1);
+	yard_run(&y, 60 * MINUTE);
+	CHECK(!orphan(&y, left) && meddle_has_thing(&y, left));
+	yard_close(&y);
+}
+
 static void things_of_others_are_not_touched(void)
 {
 	const char *ids[3];
@@ -323,6 +362,8 @@ int main(void)
 	RUN(an_orphan_is_found_within_a_minute_of_its_window);
 	RUN(things_that_are_nobodys_are_found);
 	RUN(things_are_removed_after_their_quarantine);
+	RUN(a_thing_that_went_by_itself_is_not_removed);
+	RUN(where_things_cannot_be_listed_none_is_an_orphan);
 	RUN(things_of_others_are_not_touched);
 	RUN(a_second_thing_of_an_object_is_shown_and_kept);
 	RUN(things_that_cannot_be_listed_stay_as_they_are);

@@ -124,6 +124,7 @@ static void set_view(struct setup *x, const struct given *g)
 	v->region_paused = g->region_paused;
 	v->region_touched = g->region_touched ? NOW - 1000 : 1;
 	v->now = NOW;
+	v->behind = g->clock_behind * 1000LL;
 	v->called_at = g->called ? NOW - g->called * 1000LL : 0;
 	v->missing = g->missing;
 	v->volumes_ready = g->volumes_ready;

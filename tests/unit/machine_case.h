@@ -18,7 +18,8 @@ struct given {
 	/* The instance. */
 	int power, action, step;
 	bool deleted, paused, protected, never_ran, behind, unsettled, touched;
-	int expires; /* seconds from now */
+	int expires;      /* seconds from now */
+	int clock_behind; /* seconds */
 	int alternatives;
 	/* What differs between what is wanted and what was asked. */
 	bool flavor, image, groups, source, public_ip, disk, tags;

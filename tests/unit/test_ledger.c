@@ -22,12 +22,28 @@ static void add_many(struct ledger *l, struct ledger_entry *e, size_t n,
 		add(l, &e[i], rank);
 }
 
+static void begins_without_credit(void)
+{
+	struct ledger_entry e[MANY];
+	struct ledger l;
+	size_t n = 0;
+
+	ledger_init(&l, 5000);
+	ledger_limit(&l, MANY, 100);
+	add_many(&l, e, MANY, CALL_CREATE);
+	CHECK(ledger_next(&l, 5000) == NULL);
+	for (uint64_t now = 5000; now < 6000; now++)
+		while (ledger_next(&l, now))
+			n++;
+	CHECK(n > 80 && n <= 100);
+}
+
 static void begins_no_more_at_once_than_it_may(void)
 {
 	struct ledger l;
 	struct ledger_entry e[4];
 
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 2, 0);
 	add_many(&l, e, 4, CALL_CREATE);
 	CHECK(ledger_next(&l, 0) == &e[0]);
@@ -44,7 +60,7 @@ static void deletes_before_it_creates_before_it_looks(void)
 	struct ledger l;
 	struct ledger_entry look, make, drop;
 
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 9, 0);
 	add(&l, &look, CALL_OBSERVE);
 	add(&l, &make, CALL_CREATE);
@@ -62,7 +78,7 @@ static void looks_once_in_sixteen(void)
 	struct ledger l;
 	int n = 0;
 
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, MANY, 0);
 	add_many(&l, makes, MANY, CALL_CREATE);
 	add_many(&l, looks, MANY, CALL_OBSERVE);
@@ -83,7 +99,7 @@ static void check_rate(unsigned rate)
 	struct ledger l;
 
 	memset(begun, 0, sizeof(begun));
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, MANY * MS, rate);
 	for (uint64_t now = 0; now < MS; now++) {
 		/* Not looked at every millisecond, as in life. */
@@ -115,7 +131,7 @@ static void says_when_it_may_go_on(void)
 	struct ledger_entry e[3];
 	struct ledger l;
 
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 9, 2);
 	add_many(&l, e, 3, CALL_CREATE);
 	CHECK(ledger_next(&l, 10000));
@@ -131,7 +147,7 @@ static void a_slow_start_saves_nothing_up(void)
 	struct ledger l;
 	int n = 0;
 
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, MANY, 50);
 	add_many(&l, e, MANY, CALL_CREATE);
 	while (ledger_next(&l, 3600 * 1000))
@@ -147,7 +163,7 @@ static void leaves_alone_who_says_when_to_come_back(void)
 
 	err_set(&busy, ERR_RATE, "slow down");
 	busy.retry_after_ms = 700;
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 9, 0);
 	add_many(&l, e, 3, CALL_DELETE);
 	CHECK(ledger_next(&l, 100));
@@ -168,7 +184,7 @@ static void is_careful_with_who_was_too_busy(void)
 	struct err busy;
 
 	err_set(&busy, ERR_RATE, "slow down");
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 4, 0);
 	add_many(&l, e, MANY, CALL_CREATE);
 	CHECK(ledger_next(&l, 0));
@@ -193,12 +209,17 @@ static void only_what_concerns_all_stops_all(void)
 	err_set(&err, ERR_UNAVAILABLE, "not this one");
 	err.scope = ERR_SCOPE_OBJECT;
 	err.retry_after_ms = 5000;
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 9, 0);
 	add_many(&l, e, 2, CALL_CREATE);
 	CHECK(ledger_next(&l, 0));
 	ledger_end(&l, &err, 0);
 	CHECK(ledger_next(&l, 0));
+	err.scope = ERR_SCOPE_REGION;
+	ledger_end(&l, &err, 0);
+	add(&l, &e[0], CALL_CREATE);
+	CHECK(!ledger_next(&l, 4999));
+	CHECK(ledger_next(&l, 5000));
 }
 
 static void begins_nothing_while_it_is_paused(void)
@@ -206,7 +227,7 @@ static void begins_nothing_while_it_is_paused(void)
 	struct ledger_entry e;
 	struct ledger l;
 
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 9, 0);
 	add(&l, &e, CALL_DELETE);
 	l.paused = true;
@@ -221,7 +242,7 @@ static void what_is_put_back_comes_first_and_what_is_removed_not_at_all(void)
 	struct ledger_entry e[3];
 	struct ledger l;
 
-	ledger_init(&l);
+	ledger_init(&l, 0);
 	ledger_limit(&l, 1, 0);
 	add_many(&l, e, 3, CALL_CREATE);
 	CHECK(ledger_next(&l, 0) == &e[0]);
@@ -238,6 +259,7 @@ static void what_is_put_back_comes_first_and_what_is_removed_not_at_all(void)
 
 int main(void)
 {
+	RUN(begins_without_credit);
 	RUN(begins_no_more_at_once_than_it_may);
 	RUN(deletes_before_it_creates_before_it_looks);
 	RUN(looks_once_in_sixteen);

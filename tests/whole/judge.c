@@ -90,8 +90,14 @@ void rules_secrets(struct judge *j, const char *text, size_t len,
 				     where);
 }
 
+/* Keys are kept, and streams can be taken up, for so long. */
+#define KEPT_MS (10 * 60 * 1000)
+
 void judge_row(struct judge *j, const struct row *row, int64_t wall)
 {
+	if (j->row_at && row->at > j->row_at + KEPT_MS)
+		j->forgets = true;
+	j->row_at = row->at;
 	j->wall = wall;
 	if (wall > j->wall_most)
 		j->wall_most = wall;

@@ -68,7 +68,7 @@ struct judge {
 	struct fact **facts;
 	size_t n_facts, room_facts;
 	uint64_t newest;
-	int64_t wall, wall_most;
+	int64_t wall, wall_most, row_at;
 	struct fact *touched[TOUCHED_MOST]; /* by the row that is judged */
 	size_t n_touched;
 

@@ -315,8 +315,7 @@ static void check_server_created(struct judge *j, const struct object *o,
 	if (!text_eq(o->id, id))
 		judge_broken(j, JUDGE_DOUBLED,
 			     "server %.*s has an id of its own", TEXT(o->id));
-	if (s->attempt != 1 || s->provider_id.at ||
-	    !text_eq(s->phase, "intended"))
+	if (s->provider_id.at || !text_eq(s->phase, "intended"))
 		judge_broken(j, JUDGE_OTHER, "server %.*s begins as %.*s",
 			     TEXT(o->id), TEXT(s->phase));
 	check_token(j, o, s);
