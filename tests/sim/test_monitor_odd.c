@@ -15,12 +15,15 @@
 
 static struct driver driver;
 static struct machine_ops machines;
+static struct thing_ops things;
 
 static void be_odd(struct yard *y)
 {
 	machines = *sim_driver.machines;
 	driver = sim_driver;
 	driver.machines = &machines;
+	things = *sim_driver.things;
+	driver.things = &things;
 	yard_provider(y)->driver = &driver;
 }
 
@@ -261,8 +264,90 @@ static void a_region_that_goes_during_a_sweep_is_left_alone(void)
 	yard_close(&y);
 }
 
+/* What lists of things say; on one page, or on pages without an end. */
+static struct thing said[4];
+static size_t n_said;
+static bool forever, failing;
+
+static int list_said(struct provider *p, const char *installation,
+		     const char *page, struct arena *a, struct thing_page *ret,
+		     struct err *err)
+{
+	(void)p;
+	(void)installation;
+	(void)page;
+	(void)a;
+	if (failing)
+		return err_set(err, ERR_UNAVAILABLE, "not now");
+	*ret = (struct thing_page){.things = {said, n_said},
+				   .next = forever ? "more" : NULL};
+	return 0;
+}
+
+static void say(size_t n, const struct thing *list)
+{
+	memcpy(said, list, n * sizeof(*list));
+	n_said = n;
+	forever = failing = false;
+}
+
+/* Of what makes no sense nothing is made. */
+static void things_that_make_no_sense_are_passed_over(void)
+{
+	static const struct thing list[] = {
+		{.kind = 0, .id = "t-1", .ours = NOBODY, .created_at = 1},
+		{.kind = 99, .id = "t-2", .ours = NOBODY, .created_at = 1},
+		{.kind = THING_VOLUME, .ours = NOBODY, .created_at = 1},
+		{.kind = THING_VOLUME, .id = "t-4", .created_at = 1},
+	};
+	const struct orphan *o;
+	struct yard y;
+
+	herd_open(&y, WINDOW, 1);
+	yard_remove_orphans(&y, 60);
+	be_odd(&y);
+	things.list = list_said;
+	say(COUNT_OF(list), list);
+	yard_run(&y, 30 * MINUTE);
+	/* One is ours by its tag, and nobody's: it is shown, and kept. */
+	CHECK(seen(&y)->orphan_count == 1 && seen(&y)->orphans.n == 1);
+	o = seen(&y)->orphans.at;
+	CHECK(o && strcmp(o->provider_id, "t-4") == 0 && !o->object_id);
+	yard_close(&y);
+}
+
+/* What was an orphan stays one while nobody can say that it is not. */
+static void lists_of_things_that_fail_change_nothing(void)
+{
+	static const struct thing orphan = {
+		.kind = THING_VOLUME, .id = "t-1", .ours = NOBODY};
+	struct yard y;
+
+	herd_open(&y, WINDOW, 1);
+	be_odd(&y);
+	things.list = list_said;
+	say(1, &orphan);
+	yard_run(&y, 30 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 1);
+	failing = true;
+	yard_run(&y, 10 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 1);
+	say(0, &orphan);
+	forever = true;
+	for (int n = 0; n < 30; n++)
+		yard_run(&y, 10 * SECOND);
+	CHECK(seen(&y)->orphan_count == 1);
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	say(0, &orphan);
+	yard_run(&y, 30 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 0 && seen(&y)->orphans.n == 0);
+	yard_close(&y);
+}
+
 int main(void)
 {
+	RUN(things_that_make_no_sense_are_passed_over);
+	RUN(lists_of_things_that_fail_change_nothing);
 	RUN(what_does_not_say_how_old_it_is_is_as_old_as_it_is_known);
 	RUN(what_is_listed_twice_is_there_once);
 	RUN(a_list_without_an_end_is_given_up);
