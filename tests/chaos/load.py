@@ -34,7 +34,7 @@ WATCHED = KINDS + ("instance",)
 
 # Quick, and late, forgetful and busy now and then.
 CLOUD = {"seed": SEED % 1000, "launchMs": 40, "stopMs": 20, "startMs": 20,
-         "terminateMs": 30, "jitterPercent": 100, "consistencyMs": 100,
+         "terminateMs": 30, "jitterPercent": 100, "consistencyMs": 200,
          "pollMs": 50, "callsPerSecond": 300, "burst": 20,
          "lostAnswerRate": 30, "failureRate": 20, "partialListRate": 50}
 

@@ -73,6 +73,12 @@ MUTATIONS = [
           "")],
         "machine_faults machine_seeds"),
     Mutation(
+        "a start is not before what was written", 1,
+        [("src/reconcile/engine.c",
+          "	e->started = store_time(conf->store);\n",
+          "	e->started = clock_wall(conf->clock);\n")],
+        "machine_faults"),
+    Mutation(
         "a launch that is written nowhere is not forgotten", 1,
         [("src/reconcile/machine.c",
           "	return s && !s->status.provider_id && !s->attempt.spent &&\n"
@@ -252,6 +258,12 @@ MUTATIONS = [
           "	if (s->status.state == INSTANCE_RUNNING)\n")],
         "machine_plan monitor"),
     Mutation(
+        "what its owner wants on again does not lose its power", 4,
+        [("src/reconcile/machine_plan.c",
+          "	} else if (stopping && !hard && wanted) {\n",
+          "	} else if (stopping && !hard) {\n")],
+        "machine_plan"),
+    Mutation(
         "a machine that ran and is gone is not replaced", 4,
         [("src/reconcile/machine_launch_plan.c",
           "	if (has_run(v)) {\n"
@@ -296,10 +308,17 @@ MUTATIONS = [
     Mutation(
         "not found is believed after the consistency window", 5,
         [("src/reconcile/machine_outcome.c",
-          "	       c->call.began >= v->s->status.answered_at +\n"
-          "					(int64_t)v->facts->consistency_ms;\n",
+          "	       c->call.began >= answered + "
+          "(int64_t)v->facts->consistency_ms;\n",
           "	       c->call.began;\n")],
         "machine_faults machine_seeds"),
+    Mutation(
+        "a clock that leaps makes no window shorter", 5,
+        [("src/base/steady.c",
+          "	if (at - s->at > SLACK_MS + passed / 1000)\n"
+          "		s->even = at;\n",
+          "")],
+        "steady machine_faults"),
     Mutation(
         "a deletion is delayed by nothing that was in the way before", 5,
         [("src/reconcile/machine_plan.c",
@@ -347,12 +366,8 @@ MUTATIONS = [
     Mutation(
         "a machine that does not stop loses its power at its deadline", 5,
         [("src/reconcile/machine_plan.c",
-          "	if (!s->status.deadline || v->now < s->status.deadline) {\n"
-          "		plan_look(v, ret);\n"
-          "	} else if (stopping && !hard) {\n",
-          "	if (s->status.deadline >= 0) {\n"
-          "		plan_look(v, ret);\n"
-          "	} else if (stopping && !hard) {\n")],
+          "	if (!s->status.deadline || v->now < s->status.deadline) {\n",
+          "	if (s->status.deadline >= 0) {\n")],
         "machine_plan machine"),
 
     # 6. References hold.
@@ -498,6 +513,13 @@ MUTATIONS = [
           "	return r->spec.orphan_policy == ORPHANS_REMOVE &&\n")],
         "monitor_plan monitor"),
     Mutation(
+        "nothing without our installation is an orphan", 9,
+        [("src/reconcile/monitor.c",
+          "	if (!ours || strcmp(ours, work_installation(w)) != 0)\n"
+          "		return;\n",
+          "")],
+        "monitor"),
+    Mutation(
         "an orphan is looked at afresh before it goes", 9,
         [("src/reconcile/monitor_orphans.c",
           "	c->ours = same(field_tag_get(&m.tags, TAG_INSTALLATION),\n"
@@ -613,8 +635,8 @@ MUTATIONS = [
     Mutation(
         "time does not go back in the log", 12,
         [("src/store/store.c",
-          "	return now < s->last_at ? s->last_at : now;\n",
-          "	return now;\n")],
+          "	return steady_now(&s->time);\n",
+          "	return clock_wall(s->conf.clock);\n")],
         "backend sim"),
     Mutation(
         "what a refused commit wrote is taken back", 12,

@@ -4,6 +4,8 @@
 
 #include "herd.h"
 #include "model/region.h"
+#include "provider/driver.h"
+#include "provider/sim.h"
 #include "reconcile/monitor_sweep.h"
 #include "test.h"
 
@@ -338,6 +340,7 @@ static void a_young_one_is_not_missed(void)
 	yard_close(&y);
 }
 
+#define OTHERS "another-installation"
 #define NOBODY "99999999-9999-4999-8999-999999999999"
 
 /* The launch window is two minutes, and a list is never late. */
@@ -415,10 +418,62 @@ static void what_is_not_ours_is_not_touched(void)
 
 	herd_open(&y, WINDOW, 1);
 	yard_remove_orphans(&y, 1);
-	yard_launch(&y, NOBODY, "another-installation");
+	yard_launch(&y, NOBODY, OTHERS);
 	yard_run(&y, 60 * MINUTE);
 	CHECK(seen(&y)->orphan_count == 0);
 	CHECK(yard_machines(&y) == 2);
+	yard_close(&y);
+}
+
+/* A driver that lists another installation's machines as well. */
+static int list_others(struct provider *p, const struct machine_filter *filter,
+		       const char *page, struct arena *a,
+		       struct machine_page *ret, struct err *err)
+{
+	const struct machine_filter others = {TAG_INSTALLATION, OTHERS};
+	bool more = strcmp(filter->key, TAG_INSTALLATION) == 0 && !page;
+
+	if (!more)
+		return sim_driver.machines->list(p, filter, NULL, a, ret, err);
+	if (sim_driver.machines->list(p, &others, NULL, a, ret, err) < 0)
+		return -1;
+	ret->next = "ours";
+	return 0;
+}
+
+static struct machine_ops loose_machines;
+static struct driver loose;
+
+static void loosen(void *ctx, const char *region, const struct provider *p)
+{
+	(void)ctx;
+	(void)region;
+	loose_machines = *sim_driver.machines;
+	loose_machines.list = list_others;
+	loose = sim_driver;
+	loose.machines = &loose_machines;
+	((struct provider *)(uintptr_t)p)->driver = &loose;
+}
+
+static void tighten(void *ctx, const char *region, const struct provider *p)
+{
+	(void)ctx;
+	(void)region;
+	((struct provider *)(uintptr_t)p)->driver = &sim_driver;
+}
+
+static void what_is_not_ours_is_no_orphan_whoever_lists_it(void)
+{
+	struct yard y;
+
+	herd_open(&y, WINDOW, 1);
+	yard_remove_orphans(&y, 1);
+	yard_launch(&y, NOBODY, OTHERS);
+	engine_providers(y.engine, loosen, NULL);
+	yard_run(&y, 60 * MINUTE);
+	CHECK(seen(&y)->orphan_count == 0);
+	CHECK(yard_machines(&y) == 2);
+	engine_providers(y.engine, tighten, NULL);
 	yard_close(&y);
 }
 
@@ -485,6 +540,7 @@ int main(void)
 	RUN(an_orphan_is_removed_after_its_quarantine);
 	RUN(a_young_one_is_no_orphan);
 	RUN(what_is_not_ours_is_not_touched);
+	RUN(what_is_not_ours_is_no_orphan_whoever_lists_it);
 	RUN(what_is_no_longer_ours_is_not_removed);
 	RUN(a_second_machine_of_a_server_is_shown_and_kept);
 	return test_done();

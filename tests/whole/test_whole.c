@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "judge.h"
 #include "shrink.h"
 #include "test.h"
 #include "whole.h"
@@ -64,7 +65,8 @@ static void report(const struct tape *tape, const struct played *p)
 	char name[64];
 	FILE *f;
 
-	printf("# seed %llu: %s\n", (unsigned long long)t.seed, p->why);
+	printf("# seed %llu: %s: %s\n", (unsigned long long)t.seed,
+	       judge_class_names[p->class], p->why);
 	fflush(stdout);
 	shrink(&t, is_broken, NULL, TRIES);
 	snprintf(name, sizeof(name), "whole-%llu.tape",
