@@ -10,6 +10,8 @@
  * that are held to find those that are answered. */
 enum { REFUSAL_MOST_MS = 500, REFUSAL_STEP_MS = 20, TOLD_MS = 1000 };
 
+enum { PACE_MS = 200 };
+
 static void refuse(struct call *c)
 {
 	struct err err;
@@ -71,12 +73,32 @@ static void shed(struct call *c, const char *why)
 	exchange_after(c->x, wait, refuse_later);
 }
 
-static bool is_full(const struct api *api)
+/* How many changes were written in a second, while some waited all the time. */
+static void note_pace(struct api *api, const struct store_stats *stats)
+{
+	uint64_t now = clock_mono(api->conf.clock);
+	uint64_t since = now - api->paced_ms;
+
+	if (stats->pending && since < PACE_MS)
+		return;
+	if (stats->pending)
+		api->written_per_s =
+			(stats->durable - api->paced_at) * 1000 / since;
+	api->paced_ms = now;
+	api->paced_at = stats->durable;
+}
+
+/* A few batches are always let in: the more there are in one, the faster it
+ * goes. */
+static bool is_full(struct api *api)
 {
 	struct store_stats stats;
 
 	store_stats(api->conf.store, &stats);
-	return stats.pending >= api->conf.pending_most;
+	note_pace(api, &stats);
+	return stats.pending >= api->conf.pending_most ||
+	       (stats.pending >= ADMIT_ALWAYS &&
+		stats.pending * 1000 > api->written_per_s * ADMIT_WAIT_MS);
 }
 
 static bool reads(const struct call *c)

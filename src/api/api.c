@@ -36,6 +36,7 @@ struct api *api_new(const struct api_conf *conf)
 		api->conf.pending_most = 4096;
 	if (!api->conf.streams_most)
 		api->conf.streams_most = 16384;
+	api->written_per_s = UINT32_MAX; /* not known yet */
 	rate_init(&api->callers, conf->requests_per_second,
 		  2.0 * conf->requests_per_second + 1);
 	rate_init(&api->strangers, GUESSES_PER_SECOND, GUESSES_BURST);

@@ -36,6 +36,9 @@ struct api {
 	uint64_t in_flight;
 	uint64_t next_refusal; /* in parts of a millisecond: see admit.c */
 	uint64_t told_ms, told_shed;
+	uint64_t paced_ms,
+		paced_at; /* when it was measured, at which revision */
+	uint64_t written_per_s;
 };
 
 struct asking;

@@ -400,9 +400,22 @@ void listen_breathed(void *server)
 		poller_want(s->listen, POLLER_READ);
 }
 
+/* Take FD, or say why not. */
+static void welcome(struct server *s, int fd, const struct sockaddr_in6 *from)
+{
+	if (s->stats.connections >= s->conf.max_connections + SERVER_GUESTS)
+		turn_away(s, fd);
+	else
+		take(s, fd, from);
+}
+
+/* Those who have left are many when the queue is long, and soon dealt with:
+ * they do not count. */
 void listen_take(struct server *s)
 {
-	for (int i = 0; s->stopping || i < BATCH; i++) {
+	int left = 0;
+
+	for (int i = 0; s->stopping || i < BATCH + left; i++) {
 		struct sockaddr_in6 from = {0};
 		socklen_t len = sizeof(from);
 		int fd;
@@ -421,14 +434,13 @@ void listen_take(struct server *s)
 				listen_pause(s, true);
 			return;
 		}
-		if (s->last_ms > GONE_MS && has_left(fd)) {
-			s->stats.left++;
+		if (s->last_ms > GONE_MS && left < BACKLOG && has_left(fd)) {
 			close(fd);
-		} else if (s->stats.connections >=
-			   s->conf.max_connections + SERVER_GUESTS) {
-			turn_away(s, fd);
-		} else {
-			take(s, fd, &from);
+			left++;
+			s->stats.left++;
+			s->welcome++;
+			continue;
 		}
+		welcome(s, fd, &from);
 	}
 }

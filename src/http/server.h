@@ -20,7 +20,7 @@ struct loop;
 struct server;
 
 /* More connections than max_connections, for one request each. */
-enum { SERVER_GUESTS = 64 };
+enum { SERVER_GUESTS = 256 };
 
 struct server_conf {
 	const char *listen;             /* "127.0.0.1:7070", "[::1]:0" */

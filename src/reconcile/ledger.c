@@ -1,5 +1,7 @@
 #include "reconcile/ledger.h"
 
+#include <assert.h>
+
 #include "reconcile/queue.h"
 
 /* Of so many that begin one is of the lowest rank. */
@@ -64,18 +66,19 @@ void ledger_remove(struct ledger *l, struct ledger_entry *e)
 	l->n_waiting--;
 }
 
+/* There is one that waits. */
 static struct ledger_entry *take(struct ledger *l)
 {
 	bool low_first = ++l->begun % TURNS == 0;
 
-	for (size_t i = 0; i < CALL_RANKS; i++) {
-		size_t rank = low_first ? CALL_RANKS - 1 - i : i;
-		struct list *link = list_pop(&l->waiting[rank]);
+	struct list *link = NULL;
 
-		if (link)
-			return CONTAINER_OF(link, struct ledger_entry, link);
+	for (size_t i = 0; !link; i++) {
+		assert(i < CALL_RANKS);
+		link = list_pop(
+			&l->waiting[low_first ? CALL_RANKS - 1 - i : i]);
 	}
-	return NULL;
+	return CONTAINER_OF(link, struct ledger_entry, link);
 }
 
 struct ledger_entry *ledger_next(struct ledger *l, uint64_t now)

@@ -5,8 +5,6 @@
  * may be made elsewhere, later, or when somebody has changed something.  Or it
  * is not known what came of it: then it is asked for again, the same.
  */
-#include <string.h>
-
 #include "reconcile/machine_draft.h"
 #include "reconcile/retry.h"
 
@@ -48,14 +46,7 @@ static enum refusal what_refusal(const struct err *e)
 	return e->retry == ERR_RETRY_LATER ? REFUSED_UNKNOWN : REFUSED;
 }
 
-static bool same_place(const struct shortage *a, const struct shortage *b)
-{
-	return a->market == b->market &&
-	       (a->zone == b->zone ||
-		(a->zone && b->zone && strcmp(a->zone, b->zone) == 0));
-}
-
-/* F with shortage S among those that still hold. */
+/* F with shortage S, which is not known of yet, among those that still hold. */
 static void write_shortage(struct draft *d, const struct flavor *f,
 			   const struct shortage *s)
 {
@@ -67,7 +58,7 @@ static void write_shortage(struct draft *d, const struct flavor *f,
 
 	list[n++] = *s;
 	for (size_t i = 0; i < f->shortages.n && n < SHORTAGES_MOST; i++)
-		if (had[i].until > d->now && !same_place(&had[i], s))
+		if (had[i].until > d->now)
 			list[n++] = had[i];
 	new.shortages = (struct items){list, n};
 	draft_write(d, &flavor_kind, &new);

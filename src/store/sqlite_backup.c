@@ -229,7 +229,7 @@ static int digest_bytes(int from, off_t len, int to, char hex[HEX_LEN + 1])
 
 static int add_seal(const char *path, struct err *err)
 {
-	auto_close int fd = open(path, O_RDWR | O_CLOEXEC);
+	auto_close int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
 	char hex[HEX_LEN + 1], seal[SEAL_ROOM];
 	struct stat st;
 	int n;
@@ -238,8 +238,7 @@ static int add_seal(const char *path, struct err *err)
 	    digest_bytes(fd, st.st_size, -1, hex) < 0)
 		return fail_file(err, "read", path);
 	n = snprintf(seal, sizeof(seal), SEAL_WORD "%s\n", hex);
-	if (lseek(fd, 0, SEEK_END) < 0 || write_all(fd, seal, (size_t)n) < 0 ||
-	    fsync(fd) < 0)
+	if (write_all(fd, seal, (size_t)n) < 0 || fsync(fd) < 0)
 		return fail_file(err, "write", path);
 	return 0;
 }

@@ -126,7 +126,7 @@ static bool is_unread(const char *said)
 {
 	static const char word[] = "error code=";
 	const char *at = strstr(said, word);
-	int code = at ? atoi(at + sizeof(word) - 1) & 0xff : 0;
+	long code = at ? strtol(at + sizeof(word) - 1, NULL, 10) & 0xff : 0;
 
 	return code == SQLITE_IOERR || code == SQLITE_NOMEM;
 }

@@ -398,6 +398,9 @@ static void options_that_cannot_be_read_are_said_to_be(void)
 	put_region(&s, NULL);
 	stage_run(&s);
 	CHECK(the_region(&s)->status.state == BACKED_READY);
+	put_region(&s, "{}");
+	stage_run(&s);
+	CHECK(the_region(&s)->status.state == BACKED_READY);
 	/* Other credentials are another provider. */
 	r = *the_region(&s);
 	r.spec.credentials = "{";
@@ -426,8 +429,83 @@ static void a_catalogue_that_may_not_be_read_is_an_operator_s(void)
 	stage_release(&s);
 }
 
+static void count_open(void *ctx, const char *region, const struct provider *p)
+{
+	(void)region;
+	(void)p;
+	++*(int *)ctx;
+}
+
+/* Whoever counts it uses it: not while a worker closes it. */
+static void a_provider_that_is_being_closed_is_not_counted(void)
+{
+	struct stage s;
+	int n = 0;
+
+	scene_begin(&s, "{}");
+	stage_run(&s);
+	engine_providers(s.engine, count_open, &n);
+	CHECK(n == 1);
+	put_region(&s, "{\"seed\":3}");
+	stage_settle(&s);
+	n = 0;
+	engine_providers(s.engine, count_open, &n);
+	CHECK(n == 0);
+	stage_run(&s);
+	engine_providers(s.engine, count_open, &n);
+	CHECK(n == 1);
+	stage_release(&s);
+}
+
+/* What a region says holds where there are workers enough. */
+static void a_region_has_as_many_calls_as_it_says(void)
+{
+	struct engine_stats stats;
+	struct stage s;
+
+	scene_begin(&s, "{}");
+	s.workers = 64;
+	stage_crash(&s);
+	stage_boot(&s);
+	stage_run(&s);
+	for (int i = 0; i < 20; i++) {
+		char id[40], name[16];
+
+		snprintf(id, sizeof(id),
+			 "00000000-0000-7000-8000-0000001000%02d", i);
+		snprintf(name, sizeof(name), "net-%d", i);
+		put_network_as(&s, id, name);
+	}
+	stage_settle(&s);
+	engine_stats(s.engine, &stats);
+	CHECK(stats.calling == 16 && stats.waiting == 4);
+	stage_run(&s);
+	stage_release(&s);
+}
+
+/* It says that an instance has it, and there is no such instance. */
+static void a_volume_of_nobody_can_be_removed(void)
+{
+	struct volume v;
+	struct stage s;
+
+	scene_begin(&s, "{}");
+	put_volume(&s, 10);
+	stage_run(&s);
+	v = *the_volume(&s);
+	v.status.instance_id = PEER;
+	stage_put(&s, &volume_kind, &v);
+	stage_delete(&s, &volume_kind, VOLUME);
+	stage_run(&s);
+	CHECK(!the_volume(&s));
+	stage_release(&s);
+}
+
 int main(void)
 {
+	RUN(a_provider_that_is_being_closed_is_not_counted);
+	RUN(a_region_has_as_many_calls_as_it_says);
+	RUN(a_volume_of_nobody_can_be_removed);
 	RUN(what_the_provider_says_has_failed_is_tried_again);
 	RUN(another_id_is_written_down);
 	RUN(what_takes_too_long_is_given_up_and_tried_again);

@@ -187,6 +187,28 @@ static void nothing_at_all_is_not_believed(void)
 	stage_release(&s);
 }
 
+/* One that never had any may have none. */
+static void nothing_at_first_is_believed(void)
+{
+	static struct catalogue_ops catalogue;
+	static struct driver driver;
+	struct stage s;
+
+	catalogue = *sim_driver.catalogue;
+	catalogue.read = say;
+	driver = sim_driver;
+	driver.catalogue = &catalogue;
+	offers = (struct catalogue){0};
+	scene_begin(&s, "{}");
+	stage_settle(&s);
+	CHECK(stage_call(&s)); /* it opens */
+	scene_provider(&s)->driver = &driver;
+	stage_run(&s);
+	CHECK(the_region(&s)->status.state == BACKED_READY);
+	CHECK(the_region(&s)->status.flavors == 0);
+	stage_release(&s);
+}
+
 static int64_t as_of(struct stage *s, struct flavor *f, const char *amount,
 		     const char *currency)
 {
@@ -263,6 +285,7 @@ int main(void)
 	RUN(notes_have_an_end);
 	RUN(there_may_be_too_many);
 	RUN(nothing_at_all_is_not_believed);
+	RUN(nothing_at_first_is_believed);
 	RUN(a_price_is_as_of_when_it_became_that);
 	RUN(what_is_a_project_s_does_not_retire);
 	return test_done();

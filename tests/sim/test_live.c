@@ -136,6 +136,10 @@ static void what_the_provider_refuses_is_passed_on(void)
 				   "\":\"fail\",\"code\":\"forbidden\"}]}");
 
 	CHECK(console(&y, id, &a) == ERR_FORBIDDEN);
+	yard_options(&y, "{\"faults\":[{\"call\":\"console\",\"action\":"
+			 "\"fail\",\"code\":\"not_found\"}]}");
+	yard_run(&y, 1000);
+	CHECK(console(&y, id, &a) == ERR_CONFLICT); /* the instance is there */
 	yard_options(&y, "{\"lacks\":[\"console\"]}");
 	yard_run(&y, 1000);
 	CHECK(console(&y, id, &a) == ERR_UNSUPPORTED);

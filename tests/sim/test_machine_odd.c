@@ -472,6 +472,52 @@ static void a_volume_is_not_removed_from_under_a_machine(void)
 	end(&y, id);
 }
 
+#define SECOND_VOLUME "55555555-5555-4555-8555-666666666666"
+
+static struct instance_volume disks[] = {
+	{.volume_id = YARD_VOLUME, .delete_with_instance = true},
+	{.volume_id = SECOND_VOLUME, .delete_with_instance = true}};
+
+static void with_both(struct instance *i)
+{
+	i->spec.volumes = (struct items){disks, 2};
+}
+
+static int put_second(struct tx *tx, void *ctx, struct err *err)
+{
+	struct volume v =
+		*(const struct volume *)tx_get(tx, &volume_kind, YARD_VOLUME);
+
+	(void)ctx;
+	v.meta.id = SECOND_VOLUME;
+	v.meta.name = "second";
+	v.status.backed = (struct backed){.state = BACKED_PENDING};
+	return tx_put(tx, &volume_kind, &v, err);
+}
+
+/* Both are attached, both go with it; one was to go anyway. */
+static void two_volumes_are_as_good_as_one(void)
+{
+	struct yard y;
+	const char *id = begin(&y, NULL);
+	struct record r;
+
+	yard_transact(&y, put_second, NULL);
+	yard_run(&y, MINUTE);
+	yard_change(&y, id, with_both, 0);
+	yard_run(&y, MINUTE);
+	CHECK(runs(&y, id));
+	CHECK(yard_server(&y, id)->status.volumes.n == 2);
+	yard_transact(&y, begin_deletion, NULL);
+	yard_run(&y, MINUTE);
+	CHECK(store_get(y.store, 0, &volume_kind, YARD_VOLUME, &r));
+	yard_delete(&y, id);
+	yard_run(&y, 5 * MINUTE);
+	CHECK(!store_get(y.store, 0, &volume_kind, YARD_VOLUME, &r));
+	CHECK(!store_get(y.store, 0, &volume_kind, SECOND_VOLUME, &r));
+	end(&y, id);
+}
+
 /* However much it has missed, it looks at everything that there is, and pokes
  * all who wait. */
 static void an_engine_that_is_behind_the_log_looks_at_everything(void)
@@ -500,6 +546,7 @@ int main(void)
 	RUN(a_snapshot_of_what_never_was_is_given_up);
 	RUN(a_snapshot_that_is_being_made_outlives_its_machine);
 	RUN(a_volume_is_not_removed_from_under_a_machine);
+	RUN(two_volumes_are_as_good_as_one);
 	RUN(an_engine_that_is_behind_the_log_looks_at_everything);
 	RUN(a_list_without_an_end_is_no_answer);
 	RUN(a_deletion_takes_more_than_can_be_told_apart);

@@ -34,8 +34,9 @@ struct came {
 	int retry, scope; /* plus one; 0: as the code says */
 	int64_t after_ms;
 	size_t found;
-	int seen;   /* the state of those */
-	bool early; /* it was asked before a new machine can be seen */
+	int seen;     /* the state of those */
+	bool early;   /* it was asked before a new machine can be seen */
+	bool unbegun; /* it could not even be asked */
 	const char *flavor;
 };
 
@@ -134,6 +135,8 @@ static void make_call(const struct doing *d, const struct came *came,
 	c->image_id = d->s.asked.image_id;
 	c->volume_id = YARD_VOLUME;
 	c->call.began = came->early ? d->s.status.answered_at : now;
+	if (came->unbegun)
+		c->call.began = 0;
 	c->n_found = came->found;
 	for (size_t n = 0; n < MANY; n++)
 		snprintf(ids[n], sizeof(ids[n]), "m-%zu", n);
@@ -272,6 +275,14 @@ static const struct outcome looks[] = {
 	 {.state = INSTANCE_PENDING},
 	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND), .early = true},
 	 {0}},
+	{"nor is one gone when nobody knows how long that takes",
+	 {.state = INSTANCE_PENDING, .closed = true},
+	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND)},
+	 {0}},
+	{"one that was started and is off, then, is off",
+	 {.state = INSTANCE_PENDING, .closed = true},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED},
+	 {.state = INSTANCE_STOPPED, .told = "stopped"}},
 	{"one that is gone while a change was under way",
 	 {.action = CHANGE_RESIZE, .step = CHANGE_STOPPING},
 	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND)},
@@ -323,6 +334,10 @@ static const struct outcome removals[] = {
 	 {.volumes = 1},
 	 {MACHINE_ATTACH, FAILS(CONFLICT)},
 	 {.volumes = 1, .code = ERR_CONFLICT, .waits = WAITS_TIME}},
+	{"what is going is not stopped by that",
+	 {.state = INSTANCE_TERMINATING},
+	 {MACHINE_STOP},
+	 {0}},
 	{"a failure is counted while it is going",
 	 {LEAVING, .failures = 3},
 	 {MACHINE_TERMINATE, FAILS(FORBIDDEN)},
@@ -364,6 +379,10 @@ static const struct outcome changes[] = {
 	  .step = CHANGE_STOPPING},
 	 {MACHINE_RESIZE, FAILS(PROVIDER), RETRY(ELSEWHERE)},
 	 {.code = ERR_PROVIDER, .waits = WAITS_TIME}},
+	{"what could not even be asked for is refused",
+	 {0},
+	 {MACHINE_TAG, FAILS(INVALID), .unbegun = true},
+	 {.code = ERR_INVALID, .waits = WAITS_CHANGE, .told = "parked"}},
 	{"a setting that is refused waits for its owner",
 	 {0},
 	 {MACHINE_TAG, FAILS(INVALID)},

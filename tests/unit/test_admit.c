@@ -20,6 +20,7 @@ struct door {
 	struct store *store;
 	struct api *api;
 	char token[TOKEN_LEN + 1], bearer[TOKEN_LEN + 16];
+	size_t most; /* changes that may wait */
 };
 
 struct ask {
@@ -124,7 +125,7 @@ static void door_open(struct door *d)
 	struct api_conf api = {.clock = &stepped,
 			       .random = &random.base,
 			       .version = "test",
-			       .pending_most = PENDING_MOST};
+			       .pending_most = d->most};
 	struct txn t = {.fn = begin, .done = begun, .ctx = d};
 	struct err err = {0};
 
@@ -185,7 +186,7 @@ static void empty(struct door *d, struct ask *asks[PENDING_MOST])
 static void a_change_too_many_is_refused(void)
 {
 	struct ask *asks[PENDING_MOST], *more;
-	struct door d;
+	struct door d = {.most = PENDING_MOST};
 
 	door_open(&d);
 	fill(&d, asks);
@@ -218,7 +219,7 @@ static int ask_late(struct door *d, const char *target, uint64_t ms)
 
 static void who_is_late_is_refused_and_probes_are_not(void)
 {
-	struct door d;
+	struct door d = {.most = PENDING_MOST};
 
 	door_open(&d);
 	CHECK(ask_late(&d, "/v1/organizations", ADMIT_LATE_MS) == 200);
@@ -240,7 +241,7 @@ static int ask_as_guest(struct door *d, const char *target)
 
 static void guests_have_probes_only(void)
 {
-	struct door d;
+	struct door d = {.most = PENDING_MOST};
 
 	door_open(&d);
 	/* At once, however many there are: the server lets in few. */
@@ -274,7 +275,7 @@ static void refusing_is_paced(void)
 {
 	struct ask *asks[PENDING_MOST], *crowd[CROWD];
 	int at_once = 0, later = 0, steps = 0;
-	struct door d;
+	struct door d = {.most = PENDING_MOST};
 
 	door_open(&d);
 	fill(&d, asks);
@@ -300,7 +301,7 @@ static void refusing_is_paced(void)
 static void nobody_waits_long_to_be_refused(void)
 {
 	struct ask *asks[PENDING_MOST], *more;
-	struct door d;
+	struct door d = {.most = PENDING_MOST};
 
 	door_open(&d);
 	fill(&d, asks);
@@ -319,7 +320,7 @@ static void nobody_waits_long_to_be_refused(void)
 static void who_waits_to_be_refused_is_told_of_a_stop(void)
 {
 	struct ask *asks[PENDING_MOST], *some[10];
-	struct door d;
+	struct door d = {.most = PENDING_MOST};
 
 	door_open(&d);
 	fill(&d, asks);
@@ -333,6 +334,56 @@ static void who_waits_to_be_refused_is_told_of_a_stop(void)
 	door_close(&d);
 }
 
+/* Have N changes asked for, and as many taken as are. */
+static size_t ask_for(struct door *d, struct ask **to, size_t n)
+{
+	size_t taken = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		to[i] = create(d);
+		taken += !to[i]->status && !to[i]->after;
+	}
+	return taken;
+}
+
+static void end_all(struct ask **asks, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (asks[i]->after)
+			asks[i]->after(&asks[i]->x);
+		ask_end(asks[i]);
+	}
+}
+
+/* What waits is what is written in a quarter of a second, as soon as it is
+ * known how much that is. */
+static void no_more_are_taken_than_are_written_in_time(void)
+{
+	enum { MOST = 4000 };
+	static struct ask *first[MOST], *more[MOST];
+	struct door d = {.most = MOST};
+	uint64_t before, wrote;
+
+	door_open(&d);
+	door_warm(&d);
+	CHECK(ask_for(&d, first, MOST) == MOST);
+	before = store_revision(d.store);
+	/* About half of them in half a second. */
+	for (int i = 0; i < MOST / 2 / 128; i++)
+		memory_answer(d.backend, MEMORY_WRITTEN);
+	now += 500;
+	wrote = store_revision(d.store) - before;
+	CHECK(ask_for(&d, more, 1) == 0);
+	CHECK(d.api->written_per_s == 2 * wrote);
+	settle(&d);
+	end_all(more, 1);
+	CHECK(ask_for(&d, more, MOST) == ADMIT_ALWAYS);
+	settle(&d);
+	end_all(first, MOST);
+	end_all(more, MOST);
+	door_close(&d);
+}
+
 int main(void)
 {
 	RUN(a_change_too_many_is_refused);
@@ -341,5 +392,6 @@ int main(void)
 	RUN(refusing_is_paced);
 	RUN(nobody_waits_long_to_be_refused);
 	RUN(who_waits_to_be_refused_is_told_of_a_stop);
+	RUN(no_more_are_taken_than_are_written_in_time);
 	return test_done();
 }

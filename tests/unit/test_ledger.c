@@ -215,6 +215,11 @@ static void only_what_concerns_all_stops_all(void)
 	CHECK(ledger_next(&l, 0));
 	ledger_end(&l, &err, 0);
 	CHECK(ledger_next(&l, 0));
+	err.scope = ERR_SCOPE_REGION;
+	ledger_end(&l, &err, 0);
+	add(&l, &e[0], CALL_CREATE);
+	CHECK(!ledger_next(&l, 4999));
+	CHECK(ledger_next(&l, 5000));
 }
 
 static void begins_nothing_while_it_is_paused(void)

@@ -215,6 +215,24 @@ static void more_than_fit_are_left_out(void)
 	arena_release(&x.arena);
 }
 
+/* However many would do: so many are looked at. */
+static void there_are_only_so_many_offerings(void)
+{
+	struct alternative others[20] = {0};
+	struct store_of s = all_there();
+	struct view x = view_of(&s);
+	const struct machine_look how = {look, &s};
+
+	x.v.i = &x.i;
+	x.i.spec.alternatives = (struct items){others, COUNT_OF(others)};
+	x.i.spec.image_id = NULL; /* nor can what is not named be waited for */
+	s.gone = &image_kind;
+	machine_view(&how, &x.known, NOW, &x.arena, &x.v, &x.waits);
+	CHECK(x.v.flavors[OFFERINGS_MOST - 1] == &s.flavor);
+	CHECK(!x.waits.n);
+	arena_release(&x.arena);
+}
+
 static void what_is_being_deleted_needs_nothing(void)
 {
 	struct store_of s = all_there();
@@ -244,7 +262,7 @@ static void a_launch_may_have_been_asked_for(void)
 	static const struct {
 		const char *why;
 		int64_t written, created, started, number, attempt, called;
-		int64_t want;
+		int64_t want, even;
 	} cases[] = {
 		{"never", 0, 20, 10, 0, 0, 0, 0},
 		{"as is written", 15, 20, 10, 0, 0, 0, 15},
@@ -254,6 +272,9 @@ static void a_launch_may_have_been_asked_for(void)
 		{"by us, but as is written later", 40, 20, 10, 1, 1, 30, 40},
 		{"by us for another server", 0, 20, 10, 2, 1, 30, 0},
 		{"by us for another try", 0, 20, 10, 1, 2, 30, 0},
+		{"before the clock was set", 15, 20, 10, 0, 0, 0, 18, 18},
+		{"since then", 15, 20, 10, 0, 0, 0, 15, 12},
+		{"never, whatever the clock", 0, 20, 10, 0, 0, 0, 0, 18},
 	};
 
 	for (size_t n = 0; n < COUNT_OF(cases); n++) {
@@ -267,7 +288,8 @@ static void a_launch_may_have_been_asked_for(void)
 		x.known = (struct machine_known){.started = cases[n].started,
 						 .number = cases[n].number,
 						 .attempt = cases[n].attempt,
-						 .called_at = cases[n].called};
+						 .called_at = cases[n].called,
+						 .even = cases[n].even};
 		x.v.i = &x.i;
 		x.v.s = &x.s;
 		machine_view(&how, &x.known, NOW, &x.arena, &x.v, NULL);
@@ -284,6 +306,7 @@ int main(void)
 	RUN(the_first_that_is_missing_is_named_and_all_waited_for);
 	RUN(a_volume_is_had_by_one_and_when_it_is_there);
 	RUN(more_than_fit_are_left_out);
+	RUN(there_are_only_so_many_offerings);
 	RUN(what_is_being_deleted_needs_nothing);
 	RUN(a_launch_may_have_been_asked_for);
 	return test_done();

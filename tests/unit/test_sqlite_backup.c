@@ -261,6 +261,11 @@ static void what_is_not_a_backup_is_refused(void)
 	CHECK(!exists(files_path(path, dir, SQLITE_FILE ".restore")));
 	files_remove(dir);
 	files_write(file, data, len);
+	forge(file, "DELETE FROM meta WHERE key='digest'");
+	CHECK(sqlite_restore(file, dir, &err) < 0);
+	CHECK(err.code == ERR_INVALID && strstr(err.msg, "digest of its rows"));
+	files_remove(dir);
+	files_write(file, data, len);
 	forge(file, "PRAGMA user_version=99");
 	CHECK(sqlite_restore(file, dir, &err) < 0);
 	CHECK(err.code == ERR_UNSUPPORTED && strstr(err.msg, "newer"));

@@ -262,6 +262,58 @@ static void a_backup_that_does_not_fit_is_not_kept(void)
 	rig_release(&r);
 }
 
+/* Nor is anything put where a link leads nowhere: it is somebody's. */
+static void a_link_to_nowhere_is_not_overwritten(void)
+{
+	char file[64], link[64], temporary[72], dir[32], path[64];
+	struct err err = {0};
+	struct rig r;
+
+	begin(&r);
+	files_path(link, r.dir, "link");
+	snprintf(temporary, sizeof(temporary), "%s.tmp", link);
+	CHECK(symlink("/no/such/file", link) == 0);
+	CHECK(sqlite_backup(r.dir, link, &err) < 0);
+	CHECK(err.code == ERR_CONFLICT && strstr(err.msg, "exists already"));
+	CHECK(access(temporary, F_OK) < 0);
+	unlink(link);
+	CHECK(sqlite_backup(r.dir, files_path(file, r.dir, "b"), &err) == 0);
+	files_new(dir);
+	CHECK(symlink("/no/such/file", files_path(path, dir, SQLITE_FILE)) ==
+	      0);
+	CHECK(sqlite_restore(file, dir, &err) < 0);
+	CHECK(err.code == ERR_CONFLICT);
+	CHECK(access(files_path(path, dir, SQLITE_FILE ".restore"), F_OK) < 0);
+	files_remove(dir);
+	rig_release(&r);
+}
+
+/* The system refuses to let the log grow: as good as a full disk. */
+static void a_file_that_may_not_grow_is_a_full_disk(void)
+{
+	struct rlimit was, none;
+	struct deed d = {0};
+	char id[37];
+	struct rig r;
+
+	begin(&r);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	none = was;
+	none.rlim_cur = 0;
+	deed_shelf(&d, shelves_id(id, 1, 2), "other");
+	CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+	CHECK(deed_do(&d, &r) == ERR_UNAVAILABLE);
+	CHECK(setrlimit(RLIMIT_FSIZE, &was) == 0);
+	CHECK(strstr(d.err.msg, "nothing was written"));
+	d = (struct deed){0};
+	deed_shelf(&d, id, "other");
+	CHECK(deed_do(&d, &r) == ERR_NONE);
+	rig_reopen(&r);
+	CHECK(store_revision(r.store) == 2);
+	rig_release(&r);
+}
+
 /* Somebody else has the file open for writing, and does not let go. */
 static void a_database_that_another_has_locked_refuses(void)
 {
@@ -432,6 +484,8 @@ int main(void)
 	RUN(a_lock_that_cannot_be_had_is_said_to_be);
 	RUN(want_of_descriptors_leaves_nothing_behind);
 	RUN(a_backup_that_does_not_fit_is_not_kept);
+	RUN(a_link_to_nowhere_is_not_overwritten);
+	RUN(a_file_that_may_not_grow_is_a_full_disk);
 	RUN(a_database_that_another_has_locked_refuses);
 	RUN(a_trail_that_is_not_what_it_was_is_not_shown);
 	RUN(a_mark_that_is_not_the_trail_s_is_found);

@@ -110,8 +110,8 @@ static void a_document_that_has_become_too_large_is_refused(void)
 	struct given g = {.texts = &row, .n = 1};
 	struct err err = {0};
 	struct rig r;
-	int head =
-		sprintf(text, "+shelf@1 %s {\"id\":\"%s\",\"name\":\"", ID, ID);
+	int head = snprintf(text, 200, "+shelf@1 %s {\"id\":\"%s\",\"name\":\"",
+			    ID, ID);
 
 	memset(text + head, 'x', len);
 	memcpy(text + head + len, "\"}\n", 4);

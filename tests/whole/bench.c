@@ -96,16 +96,16 @@ void bench_instance(struct bench *b, const struct pair *p)
 			 p->action);
 	bench_put(b, "instance", b->id,
 		  "\"generation\":%d%s," BORN
-		  "%s,\"name\":\"web\",\"uid\":\"" UID "\"," OWNED
+		  "%s,\"name\":\"%s\",\"uid\":\"%s\"," OWNED
 		  ",\"regionId\":\"" REGION "\",\"networkId\":\"" NETWORK
 		  "\",\"spec\":{\"flavorId\":\"" FLAVOR
 		  "\",\"imageId\":\"" IMAGE "\"%s,\"power\":\"%s\"},"
 		  "\"status\":{\"state\":\"%s\",\"provisioning\":\"%s\","
 		  "\"serverId\":\"%s\"%s%s%s}",
 		  p->generation, member(t, "description", p->description),
-		  member(d, "deletedAt", p->deleted), p->more ? p->more : "",
-		  p->power, p->state, p->provisioning, b->server,
-		  member(m, "providerId", p->machine),
+		  member(d, "deletedAt", p->deleted), b->name, b->uid,
+		  p->more ? p->more : "", p->power, p->state, p->provisioning,
+		  b->server, member(m, "providerId", p->machine),
 		  member(l, "launchedAt", p->launched), c);
 }
 
@@ -114,16 +114,16 @@ void bench_server(struct bench *b, const struct pair *p)
 	char m[96];
 
 	bench_put(b, "server", b->server,
-		  "\"generation\":1," BORN ",\"name\":\"web\","
-		  "\"instanceId\":\"%s\",\"instanceUid\":\"" UID
+		  "\"generation\":1," BORN ",\"name\":\"%s\","
+		  "\"instanceId\":\"%s\",\"instanceUid\":\"%s"
 		  "\",\"regionId\":\"" REGION "\",\"networkId\":\"" NETWORK
 		  "\",\"number\":%d,\"asked\":{\"flavorId\":\"" FLAVOR
 		  "\",\"imageId\":\"" IMAGE "\",\"market\":\"onDemand\"},"
 		  "\"attempt\":{\"number\":%d,\"offering\":0,"
 		  "\"token\":\"%s\"},\"status\":{\"phase\":\"%s\","
 		  "\"state\":\"%s\"%s}",
-		  b->id, p->number, p->attempt, b->token, p->phase, p->seen,
-		  member(m, "providerId", p->machine));
+		  b->name, b->id, b->uid, p->number, p->attempt, b->token,
+		  p->phase, p->seen, member(m, "providerId", p->machine));
 }
 
 void bench_allocation(struct bench *b, int vcpus)
@@ -148,7 +148,17 @@ void bench_pair(struct bench *b, const struct pair *p)
 	bench_row(b);
 }
 
-/* The network, at the cloud and in the store. */
+static void put_network(struct bench *b, const char *state)
+{
+	bench_put(b, "network", NETWORK,
+		  "\"generation\":1," BORN ",\"name\":\"net\"," OWNED
+		  ",\"regionId\":\"" REGION
+		  "\",\"spec\":{\"prefix\":\"10.0.0.0/16\"},"
+		  "\"status\":{\"state\":\"%s\",\"providerId\":\"%s\"}",
+		  state, b->network);
+}
+
+/* The network, in the store and at the cloud. */
 static void furnish_network(struct bench *b)
 {
 	struct sim_thing ask = {.kind = "network",
@@ -160,23 +170,19 @@ static void furnish_network(struct bench *b)
 	struct err err;
 	char id[37];
 
-	arena_init(&a, 1 << 20);
-	judge_meddled(b->j, b->cloud);
-	must(sim_cloud_call(b->cloud, SIM_ENSURE, &ask, &a, &made, &err), &err);
-	snprintf(b->network, sizeof(b->network), "%s", made.id);
-	judge_meddled(b->j, b->cloud);
-	arena_release(&a);
 	allocation_id(ORGANIZATION, NETWORK, id);
-	bench_put(b, "network", NETWORK,
-		  "\"generation\":1," BORN ",\"name\":\"net\"," OWNED
-		  ",\"regionId\":\"" REGION
-		  "\",\"spec\":{\"prefix\":\"10.0.0.0/16\"},"
-		  "\"status\":{\"state\":\"ready\",\"providerId\":\"%s\"}",
-		  b->network);
+	put_network(b, "pending");
 	bench_put(b, "allocation", id,
 		  OWNED ",\"objectKind\":\"network\",\"objectId\":\"" NETWORK
 			"\",\"amounts\":[{\"kind\":\"networks\",\"committed\":"
 			"1,\"reserved\":0}]");
+	bench_row(b);
+	arena_init(&a, 1 << 20);
+	must(sim_cloud_call(b->cloud, SIM_ENSURE, &ask, &a, &made, &err), &err);
+	snprintf(b->network, sizeof(b->network), "%s", made.id);
+	arena_release(&a);
+	judge_called(b->j, b->cloud, b->revision, now);
+	put_network(b, "ready");
 	bench_row(b);
 }
 
@@ -201,12 +207,27 @@ static void furnish(struct bench *b)
 	furnish_network(b);
 }
 
-static void name_all(struct bench *b)
+void bench_next_token(struct bench *b, int attempt)
 {
-	uuid_v5(NETWORK, "web", b->id);
-	server_id(UID, 1, b->server);
-	uuid_v5(b->server, "launch/1/" FLAVOR "//onDemand", b->token);
+	char name[80];
+
+	snprintf(name, sizeof(name), "launch/%d/" FLAVOR "//onDemand", attempt);
+	uuid_v5(b->server, name, b->token);
+}
+
+static void name_all(struct bench *b, const char *name, const char *uid)
+{
+	b->name = name;
+	b->uid = uid;
+	uuid_v5(NETWORK, name, b->id);
+	server_id(uid, 1, b->server);
+	bench_next_token(b, 1);
 	allocation_id(ORGANIZATION, b->id, b->allocation);
+}
+
+void bench_other(struct bench *b)
+{
+	name_all(b, "db", "88888888-8888-7888-8888-888888888880");
 }
 
 void bench_open(struct bench *b)
@@ -224,7 +245,7 @@ void bench_open(struct bench *b)
 	o.consistency_ms = 0;
 	must(sim_cloud_open(&o, &stepped, NULL, &b->cloud, &err), &err);
 	arena_release(&a);
-	name_all(b);
+	name_all(b, "web", "88888888-8888-7888-8888-888888888888");
 	furnish(b);
 }
 
@@ -241,8 +262,8 @@ void bench_create(struct bench *b)
 	bench_pair(b, &pair_new);
 }
 
-void bench_make(struct bench *b, const char *server, const char *installation,
-		const char *token)
+static void make(struct bench *b, const char *server, const char *installation,
+		 const char *token)
 {
 	struct field_tag tags[] = {{TAG_SERVER, server},
 				   {TAG_INSTALLATION, installation}};
@@ -259,6 +280,56 @@ void bench_make(struct bench *b, const char *server, const char *installation,
 	arena_init(&a, 1 << 20);
 	must(sim_cloud_call(b->cloud, SIM_LAUNCH, &ask, &a, &made, &err), &err);
 	snprintf(b->machine, sizeof(b->machine), "%s", made.id);
+	arena_release(&a);
+}
+
+void bench_make(struct bench *b, const char *server, const char *installation,
+		const char *token)
+{
+	make(b, server, installation, token);
+	judge_called(b->j, b->cloud, b->revision, now);
+}
+
+void bench_stray(struct bench *b, const char *server, const char *installation)
+{
+	judge_meddled(b->j, b->cloud);
+	make(b, server, installation, NULL);
+	judge_meddled(b->j, b->cloud);
+}
+
+void bench_meddle(struct bench *b, const char *what)
+{
+	struct err err;
+
+	judge_meddled(b->j, b->cloud);
+	must(sim_cloud_drift(b->cloud, b->machine, what, &err), &err);
+	judge_meddled(b->j, b->cloud);
+}
+
+void bench_region(struct bench *b, const char *policy, int64_t ms)
+{
+	char until[CLOCK_TEXT_LEN + 1];
+
+	clock_format(now + ms, until);
+	bench_put(b, "region", REGION,
+		  "\"name\":\"region\",\"spec\":{\"provider\":\"sim\","
+		  "\"observeSeconds\":60,\"orphanPolicy\":\"%s\"},"
+		  "\"status\":{\"state\":\"ready\",\"monitor\":{"
+		  "\"orphans\":[{\"providerId\":\"%s\","
+		  "\"quarantinedUntil\":\"%s\"}]}}",
+		  policy, b->machine, until);
+	bench_row(b);
+}
+
+void bench_remove_network(struct bench *b)
+{
+	struct sim_act act = {
+		.kind = "network", .ours = NETWORK, .id = b->network};
+	struct arena a;
+	struct err err;
+
+	arena_init(&a, 1 << 20);
+	must(sim_cloud_call(b->cloud, SIM_REMOVE, &act, &a, NULL, &err), &err);
 	arena_release(&a);
 	judge_called(b->j, b->cloud, b->revision, now);
 }

@@ -18,16 +18,16 @@
 #define FLAVOR       "55555555-5555-4555-8555-555555555555"
 #define IMAGE        "66666666-6666-4666-8666-666666666666"
 #define VOLUME       "77777777-7777-4777-8777-777777777777"
-#define UID          "88888888-8888-7888-8888-888888888888"
 
 struct bench {
 	struct judge *j;
 	struct sim_cloud *cloud;
 	struct buf row;
-	uint64_t revision; /* of the last row */
-	char network[32];  /* the cloud's id of it */
-	char machine[32];  /* of the machine that was launched last */
-	char id[37], server[37], token[37], allocation[37]; /* instance's */
+	uint64_t revision;      /* of the last row */
+	char network[32];       /* the cloud's id of it */
+	char machine[32];       /* of the machine that was launched last */
+	const char *name, *uid; /* of the instance, */
+	char id[37], server[37], token[37], allocation[37];
 };
 
 /* An instance and its server, as they are to be written. */
@@ -68,6 +68,23 @@ void bench_launch(struct bench *b);
 void bench_make(struct bench *b, const char *server, const char *installation,
 		const char *token);
 void bench_call(struct bench *b, enum sim_call call, const char *flavor);
+
+/* The test has it make a machine with these tags; has something happen to the
+ * last one. */
+void bench_stray(struct bench *b, const char *server, const char *installation);
+void bench_meddle(struct bench *b, const char *what);
+
+/* From now on it is all about another instance. */
+void bench_other(struct bench *b);
+
+/* The token is that of another try. */
+void bench_next_token(struct bench *b, int attempt);
+
+/* The region does that about orphans, of which the last machine is one whose
+ * time is over in so many milliseconds. */
+void bench_region(struct bench *b, const char *policy, int64_t ms);
+
+void bench_remove_network(struct bench *b);
 
 /* Time passes. */
 void bench_wait(int64_t ms);

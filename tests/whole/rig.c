@@ -446,11 +446,15 @@ void rig_wait(struct rig *r, uint64_t most)
 
 size_t rig_works(const struct rig *r)
 {
-	size_t n = r->engine->n_works;
+	const struct work *w;
+	size_t n = 0;
 
 	for (size_t i = 0; controllers[i]; i++)
-		if (strcmp(controllers[i]->kind->name, "region") == 0)
-			n -= r->engine->works[i].count;
+		if (strcmp(controllers[i]->kind->name, "region") != 0)
+			for (size_t at = 0;
+			     (w = map_next(&r->engine->works[i], &at));)
+				n += w->state != WORK_WAITING ||
+				     w->queued.place;
 	return n;
 }
 

@@ -111,7 +111,8 @@ void rig_call(struct rig *r);
 /* The I-th of those that were made is answered. */
 void rig_answer(struct rig *r, unsigned i);
 
-/* Work on things other than regions: none when all is at rest. */
+/* Work on things other than regions that is under way or has a time: none when
+ * all is at rest. */
 size_t rig_works(const struct rig *r);
 
 /* Nothing is to be done, now or at any time, but to look at the region. */

@@ -207,14 +207,15 @@ static void rest(struct rig *r)
 	int64_t looks = 3 * r->setting.observe_seconds * 1000 + MINUTE;
 
 	for (int n = 0; n < REST_STEPS && !judge_verdict(r->judge); n++) {
+		if (rig_step(r))
+			continue;
 		if (!rig_rests(r) || region_of(r)->status.monitor.orphan_count)
 			still = r->mono;
 		if (r->mono >= still + (uint64_t)looks)
 			return;
 		if (r->mono >= end)
 			break;
-		if (!rig_step(r))
-			rig_wait(r, 10000);
+		rig_wait(r, 10000);
 	}
 	if (!judge_verdict(r->judge))
 		judge_broken(
