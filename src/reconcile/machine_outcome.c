@@ -31,6 +31,13 @@ static bool is_sure(const struct machine_view *v, const struct machine_call *c)
 	       c->call.began >= answered + (int64_t)v->facts->consistency_ms;
 }
 
+/* It is still wanted that it stops. */
+static bool is_to_stop(const struct instance *i)
+{
+	return i->spec.power == POWER_OFF ||
+	       i->status.change.action == CHANGE_RESIZE;
+}
+
 /* What is so when a provider says that the machine is in state SEEN: what was
  * asked of it may take a while to show. */
 static int settled_state(const struct machine_view *v, int seen)
@@ -41,7 +48,7 @@ static int settled_state(const struct machine_view *v, int seen)
 	if (is_leaving(v) && is == INSTANCE_TERMINATING)
 		return seen == INSTANCE_TERMINATED ? seen : is;
 	if (is == INSTANCE_STOPPING && seen == INSTANCE_RUNNING &&
-	    v->now < s->status.deadline)
+	    v->now < s->status.deadline && is_to_stop(v->i))
 		return is;
 	if (is == INSTANCE_PENDING && seen == INSTANCE_STOPPED &&
 	    v->i->status.launched_at && v->facts &&
