@@ -43,10 +43,9 @@ struct match {
 	size_t n;
 	const char *barred[USERS_MOST]; /* organizations of the others */
 	size_t n_barred;
-	int state;           /* of one of those */
-	const char *name;    /* of the first that is active */
-	const char **groups; /* counted already */
-	size_t n_groups;
+	int state;        /* of one of those */
+	const char *name; /* of the first that is active */
+	bool in_group;    /* by an external name */
 };
 
 struct persons *persons_new(struct store *s)
@@ -256,21 +255,11 @@ static size_t bind_all(struct match *m)
 static bool counts(void *ctx, const struct group *g)
 {
 	struct match *m = ctx;
-	const char **more;
 
 	if (!covers(m->all->store, m->person->issuer, g->organization_id) ||
-	    is_among(m->barred, m->n_barred, g->organization_id) ||
-	    is_among(m->groups, m->n_groups, g->meta.id))
+	    is_among(m->barred, m->n_barred, g->organization_id))
 		return false;
-	/* Its users have been given its roles as such. */
-	for (size_t i = 0; i < m->n; i++)
-		if (is_among(g->user_ids.at, g->user_ids.n, m->ids[i]))
-			return false;
-	more = arena_alloc(m->arena, (m->n_groups + 1) * sizeof(*more));
-	if (m->n_groups)
-		memcpy(more, m->groups, m->n_groups * sizeof(*more));
-	m->groups = more;
-	more[m->n_groups++] = arena_strdup(m->arena, g->meta.id);
+	m->in_group = true;
 	return true;
 }
 
@@ -336,7 +325,7 @@ int person_resolve(struct persons *all, const struct oidc_person *p,
 	/* A suspended user bars from its own organization only: any of them
 	 * could have made one for somebody else's people. */
 	add_grants(m, ret);
-	if (!m->n && !m->n_groups)
+	if (!m->n && !m->in_group)
 		return nobody(m, err);
 	if (!m->n)
 		name_stranger(m);

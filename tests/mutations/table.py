@@ -475,6 +475,12 @@ MUTATIONS = [
           "i->meta.deleted_at ||\n",
           "	if (!i || i->meta.deleted_at ||\n")],
         "monitor machine_seeds"),
+    Mutation(
+        "what cannot be seen is not said to run", 8,
+        [("src/reconcile/machine_record.c",
+          "	d.s.status.stale_since = d.now;\n",
+          "	d.s.status.stale_since = 0;\n")],
+        "looks"),
 
     # 9. Orphans.
     Mutation(
@@ -522,6 +528,18 @@ MUTATIONS = [
           "c->what.of);\n",
           "	c->ours = true;\n")],
         "monitor"),
+    Mutation(
+        "a thing that somebody is known for is no orphan", 9,
+        [("src/reconcile/monitor_things.c",
+          "	if (owner && is_known(w, rows[t->kind].row, owner, t))\n",
+          "	if (owner && !is_known(w, rows[t->kind].row, owner, t))\n")],
+        "sweep"),
+    Mutation(
+        "things that could not be listed stay as they were", 9,
+        [("src/reconcile/monitor_orphans.c",
+          "	return o->kind != ORPHAN_MACHINE && !w->things;\n",
+          "	return o->kind < ORPHAN_MACHINE && !w->things;\n")],
+        "sweep"),
 
     # 10. Errors are data; retries have a pace.
     Mutation(

@@ -97,6 +97,7 @@ static void passes_over_weak_and_huge_numbers(void)
 	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		CHECK(!takes_rsa(bad[i], 256, low));
 	CHECK(!takes_rsa("AQAB", 256, low + 1));
+	CHECK(!takes_rsa("AQAB", 256, 3));    /* three times something */
 	CHECK(!takes_rsa("AQAB", 255, low));  /* of 2040 bits */
 	CHECK(!takes_rsa("AQAB", 1025, low)); /* of 8200 */
 	CHECK(!takes_rsa("AQAB", 1100, low));
