@@ -204,6 +204,8 @@ int sim_cloud_call(struct sim_cloud *c, enum sim_call call, const void *ask,
 		c->throttled++;
 		return -1;
 	}
+	if (sim_journal_mend(c, err) < 0)
+		return -1;
 	if (sim_chance(c, o->hang_rate))
 		c->wait_ms = (uint64_t)o->hang_ms;
 	if (sim_chance(c, o->failure_rate))

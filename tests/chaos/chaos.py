@@ -40,13 +40,14 @@ class Sum:
 
     def __init__(self):
         self.acknowledged = self.refusals = self.hits = self.ends = 0
-        self.events = 0
+        self.events = self.cloud_hits = 0
         self.wrong = {}
 
     def add(self, rig, wrong):
         self.acknowledged += rig.acknowledged()
         self.refusals += rig.refusals()
         self.hits += rig.shim.hits()
+        self.cloud_hits += rig.cloud_shim.hits()
         self.events += sum(len(w.revisions) for w in rig.watchers)
         for sort, texts in wrong.items():
             self.wrong.setdefault(sort, []).extend(texts)
@@ -407,6 +408,29 @@ def expiry(_):
            "the clock that only goes forward may go far")
 
 
+# The cloud's own disk.
+
+def journal(runs):
+    """The simulated cloud cannot write down what it does, and is killed: it
+    is what its journal says, and the server comes to the same."""
+    def one(rig, dice, total):
+        cloud, control = rig.world.cloud, rig.cloud_shim
+        control.rule(shim.WRITE, dice.choice((errno.ENOSPC, errno.EIO,
+                                              shim.SHORT)),
+                     part=dice.choice((shim.NONE, shim.HALF)),
+                     per_mille=dice.choice((200, 1000)), seed=dice.getrandbits(32))
+        time.sleep(dice.uniform(0.1, 0.5))
+        if dice.random() < 0.5:
+            cloud.kill9()
+            control.clear()
+            cloud.start()
+        control.clear()
+        is_back(rig, "a cloud whose disk fails")
+    total = Sum()
+    rounds(total, runs, 10, one)
+    tap.ok(total.cloud_hits > 0, "the cloud's disk did fail", total.cloud_hits)
+
+
 # More connections than anybody needs.
 
 FLOOD = int(os.environ.get("FLOOD", "1500"))
@@ -501,6 +525,7 @@ SCENARIOS = {
     stop: (2, 20),
     clock: (2, 20),
     expiry: (1, 1),
+    journal: (3, 20),
     flood: (1, 10),
     mixed: (3, 50),
 }
