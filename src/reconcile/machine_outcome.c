@@ -101,6 +101,8 @@ static void seen(struct draft *d, const struct machine *m)
 	struct server *s = &d->s;
 
 	s->status.native_state = m->native_state;
+	if (m->flavor)
+		s->status.native_flavor = m->flavor;
 	s->status.zone = m->zone;
 	s->status.private_ip = m->private_ip;
 	s->status.private_ip6 = m->private_ip6;
@@ -206,6 +208,7 @@ static void resized(struct draft *d, const struct machine_call *c)
 	struct change *change = &d->i.status.change;
 
 	d->s.asked.flavor_id = c->flavor_id;
+	d->s.status.native_flavor = c->flavor;
 	d->s.attempt.offering = 0;
 	if (change->action == CHANGE_RESIZE)
 		change->step = CHANGE_STARTING;
@@ -473,6 +476,8 @@ bool machine_same(const struct machine_view *v, const struct machine_call *c)
 	       s->status.reason.retry_at == 0 &&
 	       settled_state(v, m->state) == s->status.state &&
 	       same(m->native_state, s->status.native_state) &&
+	       (!m->flavor || !s->status.native_flavor ||
+		same(m->flavor, s->status.native_flavor)) &&
 	       same(m->zone, s->status.zone) &&
 	       same(m->private_ip, s->status.private_ip) &&
 	       same(m->private_ip6, s->status.private_ip6) &&
