@@ -540,6 +540,79 @@ static void what_cannot_be_written_is_refused_as_a_whole(void)
 	free(c);
 }
 
+static int64_t last_seen;
+
+static int go_stale(struct tx *tx, void *ctx, struct err *err)
+{
+	const struct doing *d = ctx;
+
+	return machine_write_stale(tx, d->id, last_seen, err);
+}
+
+static int touch(struct tx *tx, void *ctx, struct err *err)
+{
+	const struct doing *d = ctx;
+	struct instance i =
+		*(const struct instance *)tx_get(tx, &instance_kind, d->id);
+
+	return tx_put(tx, &instance_kind, &i, err);
+}
+
+/* Only of a machine that is there, and once. */
+static void nothing_is_stale_but_what_is_there(void)
+{
+	static const struct {
+		struct outcome row;
+		bool none, stale;
+	} cases[] = {
+		{{"one that runs"}, .stale = true},
+		{{"one that is not there"}, .none = true},
+		{{"one that is to go", {.deleted = true}}},
+		{{"one that is leaving", {LEAVING}}},
+	};
+
+	for (size_t n = 0; n < COUNT_OF(cases); n++) {
+		const struct server *s;
+		struct doing d;
+		struct yard y;
+		int64_t since;
+		const char *id;
+
+		begin(&y, &d, &cases[n].row);
+		id = d.id;
+		d.id = cases[n].none ? NO_SUCH : id;
+		last_seen = n % 2 ? 0 : y.now + 1;
+		yard_transact(&y, go_stale, &d);
+		s = yard_server(&y, id);
+		since = s->status.stale_since;
+		test_check((since != 0) == cases[n].stale, cases[n].row.name,
+			   __FILE__, __LINE__);
+		CHECK(!since || s->status.observed_at == last_seen);
+		y.now += 1000;
+		yard_transact(&y, go_stale, &d);
+		CHECK(yard_server(&y, id)->status.stale_since == since);
+		yard_close(&y);
+	}
+}
+
+/* What somebody has touched since it was parked is still newer than that. */
+static void going_stale_does_not_undo_a_touch(void)
+{
+	static const struct outcome row = {"parked", {.failures = 1}};
+	struct doing d;
+	struct yard y;
+
+	begin(&y, &d, &row);
+	yard_transact(&y, touch, &d);
+	CHECK(yard_instance(&y, d.id)->meta.revision >
+	      yard_server(&y, d.id)->meta.revision);
+	yard_transact(&y, go_stale, &d);
+	CHECK(yard_instance(&y, d.id)->status.stale_since);
+	CHECK(yard_instance(&y, d.id)->meta.revision >
+	      yard_server(&y, d.id)->meta.revision);
+	yard_close(&y);
+}
+
 static struct shortage shortages[80];
 
 static int be_short(struct tx *tx, void *ctx, struct err *err)
@@ -617,5 +690,7 @@ int main(void)
 	RUN(an_answer_that_is_of_something_else_changes_nothing);
 	RUN(what_cannot_be_written_is_refused_as_a_whole);
 	RUN(shortages_are_kept_while_they_hold);
+	RUN(nothing_is_stale_but_what_is_there);
+	RUN(going_stale_does_not_undo_a_touch);
 	return test_done();
 }
