@@ -21,8 +21,9 @@ enum { MANY = 20, SAME_AS_BEFORE = -1 };
 
 struct given {
 	int phase, state, action, step;
-	bool deleted, never_ran, no_id, expired, meanwhile;
+	bool off, deleted, never_ran, no_id, expired, meanwhile;
 	bool other_uid, other_server, other_try, closed;
+	bool leapt; /* the clock, just now */
 	int failures, volumes, offering;
 	const char *zone;
 };
@@ -105,6 +106,7 @@ static int set(struct tx *tx, void *ctx, struct err *err)
 					  .step = g->step     ? g->step
 						  : g->action ? CHANGE_WAITING
 							      : 0};
+	i.spec.power = g->off ? POWER_OFF : POWER_ON;
 	i.meta.deleted_at = g->deleted ? tx_time(tx) : 0;
 	if (g->deleted)
 		i.status.state = INSTANCE_TERMINATING;
@@ -167,7 +169,8 @@ static void record(struct yard *y, const struct doing *d,
 		.instance = d->id,
 		.known = {.facts = d->row->given.closed ? NULL : &facts,
 			  .can = ~0u,
-			  .started = y->now},
+			  .started = y->now,
+			  .even = d->row->given.leapt ? y->now : 0},
 		.random = &y->random.base,
 		.call = c,
 	};
@@ -260,16 +263,24 @@ static bool holds(const struct outcome *row)
 
 static const struct outcome looks[] = {
 	{"what was asked to stop may run for a while",
-	 {.state = INSTANCE_STOPPING},
+	 {.state = INSTANCE_STOPPING, .off = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
 	 {0}},
+	{"unless it is wanted on again: then it is not cut off",
+	 {.state = INSTANCE_STOPPING},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
+	 {.state = INSTANCE_RUNNING, .told = "running"}},
 	{"but not for ever",
-	 {.state = INSTANCE_STOPPING, .expired = true},
+	 {.state = INSTANCE_STOPPING, .off = true, .expired = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
 	 {.state = INSTANCE_RUNNING, .told = "running"}},
 	{"what is going does not run again",
 	 {.state = INSTANCE_TERMINATING},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
+	 {0}},
+	{"one that is not found when the clock has just leapt may be new",
+	 {.leapt = true},
+	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND)},
 	 {0}},
 	{"what was just made may not be seen yet",
 	 {.state = INSTANCE_PENDING},
