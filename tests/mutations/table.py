@@ -262,7 +262,7 @@ MUTATIONS = [
         [("src/reconcile/machine_plan.c",
           "	} else if (stopping && !hard && wanted) {\n",
           "	} else if (stopping && !hard) {\n")],
-        "machine_plan"),
+        "machine_live"),
     Mutation(
         "a machine that ran and is gone is not replaced", 4,
         [("src/reconcile/machine_launch_plan.c",
@@ -519,6 +519,13 @@ MUTATIONS = [
           "		return;\n",
           "")],
         "monitor"),
+    Mutation(
+        "what is found by its tag is of our installation", 9,
+        [("src/reconcile/machine_call.c",
+          "			if (!is_ours(p, &m[i]))\n"
+          "				continue;\n",
+          "")],
+        "machine_faults"),
     Mutation(
         "an orphan is looked at afresh before it goes", 9,
         [("src/reconcile/monitor_orphans.c",

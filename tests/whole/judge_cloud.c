@@ -260,6 +260,15 @@ static const struct glance_row orphan_rows[] = {
 	{0},
 };
 
+/* As late as it may be held to be: time that has passed has, wherever the clock
+ * was put. */
+static int64_t latest(const struct judge *j)
+{
+	int64_t steady = j->wall + j->behind;
+
+	return steady > j->wall_most ? steady : j->wall_most;
+}
+
 /* Region D has it as an orphan whose time is over, and removes such. */
 static bool is_condemned(const struct judge *j, const struct doc *d,
 			 const void *what)
@@ -271,7 +280,7 @@ static bool is_condemned(const struct judge *j, const struct doc *d,
 		struct orphan_row o = {0};
 
 		glance(orphan_rows, item, &o);
-		if (text_eq(o.id, s->id) && view_time(o.until) <= j->wall_most)
+		if (text_eq(o.id, s->id) && view_time(o.until) <= latest(j))
 			return true;
 	}
 	return false;
@@ -282,8 +291,7 @@ static bool may_be_swept(const struct look *l, const struct sight *s)
 {
 	const struct sim_options *o = l->cloud->options;
 	const struct judge *j = l->j;
-	int64_t now =
-		l->cloud->now > j->wall_most ? l->cloud->now : j->wall_most;
+	int64_t now = l->cloud->now > latest(j) ? l->cloud->now : latest(j);
 
 	if (!ever_absent(l, view_find(j, "server", text_of(s->server))) ||
 	    now - s->created_at < o->launch_limit_ms + o->consistency_ms)

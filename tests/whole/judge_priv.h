@@ -69,6 +69,7 @@ struct judge {
 	size_t n_facts, room_facts;
 	uint64_t newest;
 	int64_t wall, wall_most, row_at;
+	int64_t behind; /* how far the wall is behind a clock that stays */
 	struct fact *touched[TOUCHED_MOST]; /* by the row that is judged */
 	size_t n_touched;
 

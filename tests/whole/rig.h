@@ -61,6 +61,7 @@ struct rig {
 	enum fate fate;
 	char confused[CONFUSED_MOST][40]; /* machines in an unheard-of state */
 	unsigned n_confused;
+	int64_t stray_at; /* when the last stray came, by the cloud's clock */
 	uint64_t hold; /* how long the answer of the call just made is kept */
 	unsigned until_doom; /* 1: the process dies after the next call */
 	bool doomed;         /* it has, inside a job */

@@ -12,6 +12,7 @@
 #include "reconcile/cascade.h"
 #include "rig.h"
 #include "store/read.h"
+#include "stray.h"
 #include "users.h"
 
 #define MINUTE 60000
@@ -104,6 +105,7 @@ static void jump(struct rig *r, uint32_t what)
 				     -1000, -30000, -3600000};
 
 	r->wall += by[what % COUNT_OF(by)];
+	judge_jumped(r->judge, by[what % COUNT_OF(by)]);
 	tell(r, "the clock jumps by %lld", (long long)by[what % COUNT_OF(by)]);
 }
 
@@ -181,8 +183,10 @@ static void act(struct rig *r, const struct act *a)
 	case ACT_DRIFT:
 		drift(r, a);
 		break;
-	case ACT_LIST:
 	case ACT_STRAY:
+		stray_come(r, a);
+		break;
+	case ACT_LIST:
 	case ACT_VANISH:
 		break;
 	default:
@@ -199,6 +203,16 @@ static const struct region *region_of(struct rig *r)
 		       : NULL;
 }
 
+/* Somebody's machine is to be found, or to go. */
+static bool is_sweeping(struct rig *r)
+{
+	const struct region *region = region_of(r);
+
+	return stray_is_young(r) ||
+	       (region->spec.orphan_policy == ORPHANS_REMOVE &&
+		region->status.monitor.orphan_count);
+}
+
 /* Until nothing is to be done, and that was seen to be so by looking at all
  * machines some times. */
 static void rest(struct rig *r)
@@ -209,7 +223,7 @@ static void rest(struct rig *r)
 	for (int n = 0; n < REST_STEPS && !judge_verdict(r->judge); n++) {
 		if (rig_step(r))
 			continue;
-		if (!rig_rests(r) || region_of(r)->status.monitor.orphan_count)
+		if (!rig_rests(r) || is_sweeping(r))
 			still = r->mono;
 		if (r->mono >= still + (uint64_t)looks)
 			return;
