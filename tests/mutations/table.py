@@ -258,12 +258,6 @@ MUTATIONS = [
           "	if (s->status.state == INSTANCE_RUNNING)\n")],
         "machine_plan monitor"),
     Mutation(
-        "what its owner wants on again does not lose its power", 4,
-        [("src/reconcile/machine_plan.c",
-          "	} else if (stopping && !hard && wanted) {\n",
-          "	} else if (stopping && !hard) {\n")],
-        "machine_live"),
-    Mutation(
         "a machine that ran and is gone is not replaced", 4,
         [("src/reconcile/machine_launch_plan.c",
           "	if (has_run(v)) {\n"

@@ -21,8 +21,9 @@ enum { MANY = 20, SAME_AS_BEFORE = -1 };
 
 struct given {
 	int phase, state, action, step;
-	bool deleted, never_ran, no_id, expired, meanwhile;
+	bool off, deleted, never_ran, no_id, expired, meanwhile;
 	bool other_uid, other_server, other_try, closed;
+	bool leapt; /* the clock, just now */
 	int failures, volumes, offering;
 	const char *zone;
 };
@@ -105,6 +106,7 @@ static int set(struct tx *tx, void *ctx, struct err *err)
 					  .step = g->step     ? g->step
 						  : g->action ? CHANGE_WAITING
 							      : 0};
+	i.spec.power = g->off ? POWER_OFF : POWER_ON;
 	i.meta.deleted_at = g->deleted ? tx_time(tx) : 0;
 	if (g->deleted)
 		i.status.state = INSTANCE_TERMINATING;
@@ -167,7 +169,8 @@ static void record(struct yard *y, const struct doing *d,
 		.instance = d->id,
 		.known = {.facts = d->row->given.closed ? NULL : &facts,
 			  .can = ~0u,
-			  .started = y->now},
+			  .started = y->now,
+			  .even = d->row->given.leapt ? y->now : 0},
 		.random = &y->random.base,
 		.call = c,
 	};
@@ -260,16 +263,24 @@ static bool holds(const struct outcome *row)
 
 static const struct outcome looks[] = {
 	{"what was asked to stop may run for a while",
-	 {.state = INSTANCE_STOPPING},
+	 {.state = INSTANCE_STOPPING, .off = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
 	 {0}},
+	{"unless it is wanted on again: then it is not cut off",
+	 {.state = INSTANCE_STOPPING},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
+	 {.state = INSTANCE_RUNNING, .told = "running"}},
 	{"but not for ever",
-	 {.state = INSTANCE_STOPPING, .expired = true},
+	 {.state = INSTANCE_STOPPING, .off = true, .expired = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
 	 {.state = INSTANCE_RUNNING, .told = "running"}},
 	{"what is going does not run again",
 	 {.state = INSTANCE_TERMINATING},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
+	 {0}},
+	{"one that is not found when the clock has just leapt may be new",
+	 {.leapt = true},
+	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND)},
 	 {0}},
 	{"what was just made may not be seen yet",
 	 {.state = INSTANCE_PENDING},
@@ -540,6 +551,79 @@ static void what_cannot_be_written_is_refused_as_a_whole(void)
 	free(c);
 }
 
+static int64_t last_seen;
+
+static int go_stale(struct tx *tx, void *ctx, struct err *err)
+{
+	const struct doing *d = ctx;
+
+	return machine_write_stale(tx, d->id, last_seen, err);
+}
+
+static int touch(struct tx *tx, void *ctx, struct err *err)
+{
+	const struct doing *d = ctx;
+	struct instance i =
+		*(const struct instance *)tx_get(tx, &instance_kind, d->id);
+
+	return tx_put(tx, &instance_kind, &i, err);
+}
+
+/* Only of a machine that is there, and once. */
+static void nothing_is_stale_but_what_is_there(void)
+{
+	static const struct {
+		struct outcome row;
+		bool none, stale;
+	} cases[] = {
+		{{"one that runs"}, .stale = true},
+		{{"one that is not there"}, .none = true},
+		{{"one that is to go", {.deleted = true}}},
+		{{"one that is leaving", {LEAVING}}},
+	};
+
+	for (size_t n = 0; n < COUNT_OF(cases); n++) {
+		const struct server *s;
+		struct doing d;
+		struct yard y;
+		int64_t since;
+		const char *id;
+
+		begin(&y, &d, &cases[n].row);
+		id = d.id;
+		d.id = cases[n].none ? NO_SUCH : id;
+		last_seen = n % 2 ? 0 : y.now + 1;
+		yard_transact(&y, go_stale, &d);
+		s = yard_server(&y, id);
+		since = s->status.stale_since;
+		test_check((since != 0) == cases[n].stale, cases[n].row.name,
+			   __FILE__, __LINE__);
+		CHECK(!since || s->status.observed_at == last_seen);
+		y.now += 1000;
+		yard_transact(&y, go_stale, &d);
+		CHECK(yard_server(&y, id)->status.stale_since == since);
+		yard_close(&y);
+	}
+}
+
+/* What somebody has touched since it was parked is still newer than that. */
+static void going_stale_does_not_undo_a_touch(void)
+{
+	static const struct outcome row = {"parked", {.failures = 1}};
+	struct doing d;
+	struct yard y;
+
+	begin(&y, &d, &row);
+	yard_transact(&y, touch, &d);
+	CHECK(yard_instance(&y, d.id)->meta.revision >
+	      yard_server(&y, d.id)->meta.revision);
+	yard_transact(&y, go_stale, &d);
+	CHECK(yard_instance(&y, d.id)->status.stale_since);
+	CHECK(yard_instance(&y, d.id)->meta.revision >
+	      yard_server(&y, d.id)->meta.revision);
+	yard_close(&y);
+}
+
 static struct shortage shortages[80];
 
 static int be_short(struct tx *tx, void *ctx, struct err *err)
@@ -617,5 +701,7 @@ int main(void)
 	RUN(an_answer_that_is_of_something_else_changes_nothing);
 	RUN(what_cannot_be_written_is_refused_as_a_whole);
 	RUN(shortages_are_kept_while_they_hold);
+	RUN(nothing_is_stale_but_what_is_there);
+	RUN(going_stale_does_not_undo_a_touch);
 	return test_done();
 }

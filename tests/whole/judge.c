@@ -93,11 +93,6 @@ void rules_secrets(struct judge *j, const char *text, size_t len,
 /* Keys are kept, and streams can be taken up, for so long. */
 #define KEPT_MS (10 * 60 * 1000)
 
-void judge_jumped(struct judge *j, int64_t by)
-{
-	j->behind = by < j->behind ? j->behind - by : 0;
-}
-
 void judge_row(struct judge *j, const struct row *row, int64_t wall)
 {
 	if (j->row_at && row->at > j->row_at + KEPT_MS)

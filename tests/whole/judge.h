@@ -62,9 +62,6 @@ uint64_t judge_revision(const struct judge *j);
 void judge_called(struct judge *j, struct sim_cloud *cloud, uint64_t since,
 		  int64_t wall);
 
-/* The wall clock is put forward, or back. */
-void judge_jumped(struct judge *j, int64_t by);
-
 /* Before the test itself does something to the cloud (drift, strays), and
  * after: what comes of it is nobody's fault. */
 void judge_meddled(struct judge *j, struct sim_cloud *cloud);

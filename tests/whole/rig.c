@@ -15,6 +15,7 @@
 #include "reconcile/cascade.h"
 #include "reconcile/engine_priv.h"
 #include "reconcile/live.h"
+#include "reconcile/machine.h"
 #include "start.h"
 #include "users.h"
 
@@ -461,4 +462,12 @@ size_t rig_works(const struct rig *r)
 bool rig_rests(const struct rig *r)
 {
 	return !rig_works(r) && !cascade_pending(r->cascade);
+}
+
+bool rig_rests_on(const struct rig *r, const char *instance)
+{
+	for (size_t i = 0; controllers[i]; i++)
+		if (controllers[i] == &machine_controller)
+			return !map_get(&r->engine->works[i], instance);
+	return true;
 }

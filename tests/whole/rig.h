@@ -59,9 +59,9 @@ struct rig {
 	struct made made[MADE_MOST];
 	unsigned n_made;
 	enum fate fate;
+	struct list_spell list;
 	char confused[CONFUSED_MOST][40]; /* machines in an unheard-of state */
 	unsigned n_confused;
-	int64_t stray_at; /* when the last stray came, by the cloud's clock */
 	uint64_t hold; /* how long the answer of the call just made is kept */
 	unsigned until_doom; /* 1: the process dies after the next call */
 	bool doomed;         /* it has, inside a job */
@@ -115,6 +115,9 @@ void rig_answer(struct rig *r, unsigned i);
 /* Work on things other than regions that is under way or has a time: none when
  * all is at rest. */
 size_t rig_works(const struct rig *r);
+
+/* Nothing is under way about this instance. */
+bool rig_rests_on(const struct rig *r, const char *instance);
 
 /* Nothing is to be done, now or at any time, but to look at the region. */
 bool rig_rests(const struct rig *r);
