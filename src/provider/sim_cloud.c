@@ -310,10 +310,15 @@ int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 		m = *p->doc;
 		m.tags = (struct items){0};
 		sim_place_revise(c, p, &m);
+	} else if (strcmp(what, "resize") == 0) {
+		m = *p->doc;
+		m.flavor = strcmp(m.flavor, "sim.small") == 0 ? "sim.medium"
+							      : "sim.small";
+		sim_place_revise(c, p, &m);
 	} else {
 		return err_set(err, ERR_INVALID,
 			       "a machine can kill, vanish, halt, boot, fail, "
-			       "confuse or untag");
+			       "confuse, untag or resize");
 	}
 	return sim_journal_machine(c, p->doc, err);
 }

@@ -80,7 +80,7 @@ class Clerk:
     def __init__(self, n, rig):
         self.n, self.rig = n, rig
         self.line = Line(rig.port, rig.token)
-        self.random = random.Random(rig.seed * 1000 + n)
+        self.random = random.Random(f"clerk {n} of {rig.seed}")
         self.ops, self.wrong = [], []
         self.count = self.refusals = 0
 

@@ -258,12 +258,6 @@ MUTATIONS = [
           "	if (s->status.state == INSTANCE_RUNNING)\n")],
         "machine_plan monitor"),
     Mutation(
-        "what its owner wants on again does not lose its power", 4,
-        [("src/reconcile/machine_plan.c",
-          "	} else if (stopping && !hard && wanted) {\n",
-          "	} else if (stopping && !hard) {\n")],
-        "machine_plan"),
-    Mutation(
         "a machine that ran and is gone is not replaced", 4,
         [("src/reconcile/machine_launch_plan.c",
           "	if (has_run(v)) {\n"
@@ -519,6 +513,13 @@ MUTATIONS = [
           "		return;\n",
           "")],
         "monitor"),
+    Mutation(
+        "what is found by its tag is of our installation", 9,
+        [("src/reconcile/machine_call.c",
+          "			if (!is_ours(p, &m[i]))\n"
+          "				continue;\n",
+          "")],
+        "machine_faults"),
     Mutation(
         "an orphan is looked at afresh before it goes", 9,
         [("src/reconcile/monitor_orphans.c",

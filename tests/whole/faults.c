@@ -87,6 +87,9 @@ void cloud_strays(struct rig *r, const struct act *act)
 		tags[0].value = s->meta.id;
 	else if (act->what % 4 == 2)
 		tags[1].value = id;
+	/* Of an installation that began as a copy of this one. */
+	if (act->what % 8 == 6 && s)
+		tags[0].value = s->meta.id;
 	else if (act->what % 4 == 3)
 		ask.tags.n = 0;
 	judge_meddled(r->judge, r->cloud);

@@ -366,7 +366,7 @@ static void check_done(const struct look *l, const struct sight *s,
 		what = "resized";
 	else if ((is(now, SIM_HALTING) || is(now, SIM_HALTED)) &&
 		 !is(s->state, SIM_HALTING) && !is(s->state, SIM_HALTED) &&
-		 !ever(l, i, is_off, NULL))
+		 !s->meddled && !ever(l, i, is_off, NULL))
 		what = "stopped";
 	else if (((is(now, SIM_REBOOTING) && !is(s->state, SIM_REBOOTING)) ||
 		  (is(now, SIM_ACTIVE) && is(s->state, SIM_ACTIVE) &&
