@@ -66,20 +66,23 @@ static const char *no_server(struct rig *r, char id[37])
 	return id;
 }
 
-/* Another of the same server, as a launch would have made it. */
+/* Another of the same server.  It is in no network, which could not be removed
+ * then; and where a launch looks for what is there, it would be taken for it. */
 static bool is_double(struct rig *r, const struct act *act,
 		      struct sim_machine *ret)
 {
 	const struct server *s = nth_server(r, act->who);
 	const struct sim_place *p =
-		act->what % 4 == 1 && s && s->status.provider_id
+		act->what % 4 == 1 && s && s->status.provider_id &&
+				r->start->options->launch_tokens
 			? map_get(&r->cloud->machines, s->status.provider_id)
 			: NULL;
 
 	if (!p)
 		return false;
 	*ret = *p->doc;
-	ret->token = ret->id = ret->zone = NULL;
+	ret->token = ret->id = ret->zone = ret->network = NULL;
+	ret->groups.n = 0;
 	return true;
 }
 
