@@ -24,6 +24,7 @@ struct given {
 	bool off, deleted, never_ran, no_id, expired, meanwhile;
 	bool other_uid, other_server, other_try, closed;
 	bool leapt; /* the clock, just now */
+	bool fresh; /* it was written just now */
 	int failures, volumes, offering;
 	const char *zone;
 };
@@ -79,6 +80,8 @@ static void set_server(struct server *s, const struct given *g, int64_t now)
 		s->status.provider_id = NULL;
 		s->status.answered_at = 0;
 	}
+	if (g->fresh)
+		s->meta.updated_at = now;
 	if (g->state == INSTANCE_STOPPING)
 		s->status.deadline = now + (g->expired ? -1 : 1000);
 	if (g->zone)
@@ -290,6 +293,14 @@ static const struct outcome looks[] = {
 	 {.state = INSTANCE_PENDING, .closed = true},
 	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND)},
 	 {0}},
+	{"what was asked to start may be off for a while",
+	 {.state = INSTANCE_PENDING, .fresh = true},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED},
+	 {0}},
+	{"but not for ever",
+	 {.state = INSTANCE_PENDING},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED},
+	 {.state = INSTANCE_STOPPED, .told = "stopped"}},
 	{"one that was started and is off, then, is off",
 	 {.state = INSTANCE_PENDING, .closed = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED},
@@ -356,6 +367,10 @@ static const struct outcome removals[] = {
 };
 
 static const struct outcome changes[] = {
+	{"a stop whose answer is lost may have been done",
+	 {.state = INSTANCE_RUNNING, .off = true},
+	 {MACHINE_STOP, FAILS(TIMEOUT)},
+	 {.state = INSTANCE_UNKNOWN, .code = ERR_TIMEOUT, .waits = WAITS_TIME}},
 	{"what the region will not do is not asked for again",
 	 {.state = INSTANCE_STOPPED,
 	  .action = CHANGE_RESIZE,
@@ -551,6 +566,57 @@ static void what_cannot_be_written_is_refused_as_a_whole(void)
 	free(c);
 }
 
+/* Each thing that a look may show is news by itself. */
+static void a_look_shows_something_new_or_it_does_not(void)
+{
+	static const struct machine as_was = {.id = "m",
+					      .state = INSTANCE_RUNNING,
+					      .native_state = "up",
+					      .flavor = "f",
+					      .zone = "a",
+					      .private_ip = "10.0.0.1",
+					      .private_ip6 = "fd00::1",
+					      .public_ip = "192.0.2.1",
+					      .mac = "02:00:00:00:00:01"};
+	static const struct provider_facts facts = {.poll_ms = 1000};
+	struct machine_call *c = calloc(1, sizeof(*c));
+	struct machine *m = &c->found[0];
+	const char **const texts[] = {
+		&m->native_state, &m->flavor,    &m->zone, &m->private_ip,
+		&m->private_ip6,  &m->public_ip, &m->mac};
+	struct instance i = {.status.launched_at = 1};
+	struct server s = {.status = {.phase = SERVER_LAUNCHED,
+				      .state = INSTANCE_RUNNING,
+				      .native_state = "up",
+				      .native_flavor = "f",
+				      .zone = "a",
+				      .private_ip = "10.0.0.1",
+				      .private_ip6 = "fd00::1",
+				      .public_ip = "192.0.2.1",
+				      .mac = "02:00:00:00:00:01"}};
+	struct machine_view v = {
+		.i = &i, .s = &s, .facts = &facts, .now = 1000000};
+
+	c->what = MACHINE_DESCRIBE;
+	c->n_found = 1;
+	*m = as_was;
+	CHECK(machine_unchanged(&v, c));
+	for (size_t n = 0; n < COUNT_OF(texts); n++) {
+		*texts[n] = "other";
+		CHECK(!machine_unchanged(&v, c));
+		*m = as_was;
+	}
+	/* Not every provider says which flavor it is, and not always. */
+	m->flavor = NULL;
+	CHECK(machine_unchanged(&v, c));
+	*m = as_was;
+	s.status.native_flavor = NULL;
+	CHECK(machine_unchanged(&v, c));
+	m->public_ip = NULL;
+	CHECK(!machine_unchanged(&v, c));
+	free(c);
+}
+
 static int64_t last_seen;
 
 static int go_stale(struct tx *tx, void *ctx, struct err *err)
@@ -701,6 +767,7 @@ int main(void)
 	RUN(an_answer_that_is_of_something_else_changes_nothing);
 	RUN(what_cannot_be_written_is_refused_as_a_whole);
 	RUN(shortages_are_kept_while_they_hold);
+	RUN(a_look_shows_something_new_or_it_does_not);
 	RUN(nothing_is_stale_but_what_is_there);
 	RUN(going_stale_does_not_undo_a_touch);
 	return test_done();

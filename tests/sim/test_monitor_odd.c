@@ -269,16 +269,31 @@ static struct thing said[4];
 static size_t n_said;
 static bool forever, failing;
 
+/* What every second list says: the one that is made before a removal. */
+static enum { THE_SAME, FAILS, ANOTHERS, NOTHING, WITHOUT_END } second;
+static unsigned n_lists;
+
 static int list_said(struct provider *p, const char *installation,
 		     const char *page, struct arena *a, struct thing_page *ret,
 		     struct err *err)
 {
+	static struct thing said_again;
+
 	(void)p;
 	(void)installation;
-	(void)page;
 	(void)a;
-	if (failing)
+	if (!page)
+		n_lists++;
+	if (failing || (second == FAILS && n_lists % 2 == 0))
 		return err_set(err, ERR_UNAVAILABLE, "not now");
+	if (second != THE_SAME && n_lists % 2 == 0) {
+		said_again = said[0];
+		said_again.ours = YARD_VOLUME;
+		*ret = (struct thing_page){
+			.things = {&said_again, second == ANOTHERS},
+			.next = second == WITHOUT_END ? "more" : NULL};
+		return 0;
+	}
 	*ret = (struct thing_page){.things = {said, n_said},
 				   .next = forever ? "more" : NULL};
 	return 0;
@@ -289,6 +304,8 @@ static void say(size_t n, const struct thing *list)
 	memcpy(said, list, n * sizeof(*list));
 	n_said = n;
 	forever = failing = false;
+	second = THE_SAME;
+	n_lists = 0;
 }
 
 /* Of what makes no sense nothing is made. */
@@ -332,22 +349,73 @@ static void lists_of_things_that_fail_change_nothing(void)
 	failing = true;
 	yard_run(&y, 10 * MINUTE);
 	CHECK(seen(&y)->orphan_count == 1);
-	say(0, &orphan);
+	/* What was found before it failed is as unknown as the rest; machines
+	 * are not. */
+	yard_launch(&y, NOBODY, DISK_INSTALLATION);
 	forever = true;
+	failing = false;
 	for (int n = 0; n < 30; n++)
 		yard_run(&y, 10 * SECOND);
-	CHECK(seen(&y)->orphan_count == 1);
+	CHECK(seen(&y)->orphan_count == 2);
 	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
 	say(0, &orphan);
 	yard_run(&y, 30 * MINUTE);
-	CHECK(seen(&y)->orphan_count == 0 && seen(&y)->orphans.n == 0);
+	CHECK(seen(&y)->orphan_count == 1 && seen(&y)->orphans.n == 1);
 	yard_close(&y);
+}
+
+static unsigned removed;
+
+static int count_removal(struct provider *p, const struct backing_id *id,
+			 struct err *err)
+{
+	(void)p;
+	(void)id;
+	(void)err;
+	removed++;
+	return 0;
+}
+
+/* It is looked for once more: only what is an orphan still is removed. */
+static void a_thing_is_looked_for_once_more_before_it_goes(void)
+{
+	static const struct thing orphan = {.kind = THING_VOLUME,
+					    .id = "t-1",
+					    .ours = NOBODY,
+					    .created_at = 1};
+	static struct volume_ops volumes;
+
+	volumes = *sim_driver.volumes;
+	volumes.remove = count_removal;
+	for (int how = THE_SAME; how <= WITHOUT_END; how++) {
+		struct yard y;
+
+		herd_open(&y, WINDOW, 1);
+		yard_remove_orphans(&y, 60);
+		be_odd(&y);
+		driver.volumes = &volumes;
+		things.list = list_said;
+		say(1, &orphan);
+		removed = 0;
+		/* Until it is known, and may go. */
+		for (int n = 0; n < 600 && !seen(&y)->orphan_count; n++)
+			yard_run(&y, SECOND);
+		CHECK(seen(&y)->orphan_count == 1 && !removed);
+		n_lists = 0;
+		second = how;
+		for (int n = 0; n < 150 && n_lists < 2; n++)
+			yard_run(&y, SECOND);
+		CHECK(n_lists == 2);
+		CHECK(removed == (how == THE_SAME));
+		yard_close(&y);
+	}
 }
 
 int main(void)
 {
 	RUN(things_that_make_no_sense_are_passed_over);
 	RUN(lists_of_things_that_fail_change_nothing);
+	RUN(a_thing_is_looked_for_once_more_before_it_goes);
 	RUN(what_does_not_say_how_old_it_is_is_as_old_as_it_is_known);
 	RUN(what_is_listed_twice_is_there_once);
 	RUN(a_list_without_an_end_is_given_up);
