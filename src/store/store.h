@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/list.h"
@@ -31,6 +32,8 @@ struct backend;
 struct change;
 struct keyring;
 struct store;
+struct tx;
+struct version;
 
 /* Told (BY 1) of every object as it becomes what is so, durable or not yet,
  * and (BY -1) as it ceases to be: for sums that are kept beside the store. */
@@ -84,8 +87,8 @@ struct txn {
 	bool failed;
 };
 
-/* T lives until its done(), which may be before this returns.  Over
- * pending_most it fails at once with ERR_UNAVAILABLE. */
+/* T must live until its done() is called, which may be before this returns.
+ * Over pending_most it fails at once with ERR_UNAVAILABLE. */
 void store_transact(struct store *s, struct txn *t);
 
 /* The store's numbers, for metrics and admission. */
@@ -101,11 +104,6 @@ struct store_stats {
 
 void store_stats(const struct store *s, struct store_stats *ret);
 uint64_t store_revision(const struct store *s);
-
-/* The time as the next transaction would have it, whatever the clock says; and
- * since when it has run evenly, as far as we can tell (base/steady.h). */
-int64_t store_time(struct store *s);
-int64_t store_even_since(struct store *s);
 const char *store_installation(const struct store *s); /* its id */
 const struct kind *store_kind(const struct store *s, const char *name);
 
@@ -113,8 +111,10 @@ const struct kind *store_kind(const struct store *s, const char *name);
  * waits for no change.  Call every second; every batch does most of it, too. */
 void store_expire(struct store *s);
 
-/* Seal secrets with other keys from now on, those that are there by and by.
- * KEYS has the old ones, too, and must live as long as the store. */
+/* Seal secrets with other keys from now on, those that are there as
+ * store_expire() is called.  KEYS, which has the old ones, too, must live as
+ * long as the store; those before it are not used any more. */
 void store_set_keys(struct store *s, const struct keyring *keys);
 
-bool store_idle(const struct store *s); /* nothing is written or waits to be */
+/* Nothing is being written, and nothing waits to be. */
+bool store_idle(const struct store *s);
