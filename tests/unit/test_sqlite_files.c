@@ -97,6 +97,8 @@ static void where_there_is_no_folder_that_is_said(void)
 	begin(&r);
 	CHECK(sqlite_audit_verify("/no/such", NULL, &report, &err) < 0);
 	CHECK(err.code == ERR_NOT_FOUND && strstr(err.msg, "--data"));
+	CHECK(sqlite_audit_verify(NULL, "/no/such", &report, &err) < 0);
+	CHECK(err.code == ERR_UNAVAILABLE && strstr(err.msg, "cannot open"));
 	CHECK(sqlite_backup(r.dir, "/no/such/file", &err) < 0);
 	CHECK(err.code == ERR_UNAVAILABLE && strstr(err.msg, "cannot make"));
 	CHECK(sqlite_sync_folder("/no/such/file", &err) < 0);

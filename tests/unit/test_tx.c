@@ -390,8 +390,78 @@ static void a_group_loses_who_goes_and_nobody_else(void)
 	rig_release(&r);
 }
 
+static int put_selfish(struct tx *tx, struct err *err)
+{
+	struct rule rule = {.direction = DIRECTION_INGRESS,
+			    .protocol = PROTOCOL_ANY,
+			    .port = FIELD_NONE,
+			    .port_max = FIELD_NONE};
+	struct project p = {.meta = {.id = OTHER, .name = "q"},
+			    .organization_id = ORG};
+	struct network n = {.meta = {.id = NET, .name = "n"},
+			    .organization_id = ORG,
+			    .project_id = OTHER,
+			    .region_id = REGION,
+			    .spec.prefix = "10.0.0.0/24",
+			    .status.backed.state = BACKED_PENDING};
+	struct securitygroup g = {.meta = {.id = GROUP, .name = "g"},
+				  .organization_id = ORG,
+				  .project_id = OTHER,
+				  .region_id = REGION,
+				  .network_id = NET,
+				  .spec.rules = {&rule, 1},
+				  .status.state = BACKED_PENDING};
+
+	if (tx_put(tx, &project_kind, &p, err) < 0 ||
+	    tx_put(tx, &network_kind, &n, err) < 0 ||
+	    tx_put(tx, &securitygroup_kind, &g, err) < 0)
+		return -1;
+	rule.group_id = GROUP;
+	return tx_put(tx, &securitygroup_kind, &g, err);
+}
+
+static int drop_selfish(struct tx *tx, struct err *err)
+{
+	return tx_delete(tx, &securitygroup_kind, GROUP, err);
+}
+
+static int drop_network(struct tx *tx, struct err *err)
+{
+	tx_set_view(tx, see_nothing, NULL);
+	return tx_delete(tx, &network_kind, NET, err);
+}
+
+static int put_unseen(struct tx *tx, struct err *err)
+{
+	struct project p = {.meta = {.id = USER, .name = "r"},
+			    .organization_id = ORG};
+
+	tx_set_view(tx, see_nothing, NULL);
+	return tx_put(tx, &project_kind, &p, err);
+}
+
+static void what_refers_to_itself_alone_can_go(void)
+{
+	struct record record;
+	struct err err;
+	struct rig r;
+
+	open_all(&r);
+	CHECK(transact(&r, put_tenants).code == ERR_NONE);
+	CHECK(transact(&r, put_selfish).code == ERR_NONE);
+	CHECK(!store_user(r.store, &securitygroup_kind, GROUP, &record));
+	/* Who has it is not told to who may not see that. */
+	err = transact(&r, drop_network);
+	CHECK(err.code == ERR_CONFLICT && !strstr(err.msg, "\"g\""));
+	err = transact(&r, put_unseen);
+	CHECK(err.code == ERR_INVALID && strstr(err.msg, "there is no"));
+	CHECK(transact(&r, drop_selfish).code == ERR_NONE);
+	rig_release(&r);
+}
+
 int main(void)
 {
+	RUN(what_refers_to_itself_alone_can_go);
 	RUN(what_is_too_large_is_not_written);
 	RUN(a_batch_takes_no_more_text_than_enough);
 	RUN(ids_sort_by_age_and_never_repeat);
