@@ -3,10 +3,11 @@
  *
  * A request is refused as soon as that is known: by its route alone, before its
  * caller is looked up and its body read.  Probes never are.  Any other is when
- * there was no room for its connection, or the server was busy with those before it for ADMIT_LATE_MS, so that those
- * which are taken on are answered while their clients still wait; and a change
- * also when conf.pending_most of them wait to be written, or more than
- * ADMIT_ALWAYS and than were written of late in ADMIT_WAIT_MS.
+ * there was no room for its connection, or the server was busy with those
+ * before it for ADMIT_LATE_MS, so that those which are taken on are answered
+ * while their clients still wait; and a change also when conf.pending_most of
+ * them wait to be written, or more than ADMIT_ALWAYS and than were written of
+ * late in ADMIT_WAIT_MS.
  *
  * To refuse costs a third of what it costs to create.  Who comes again at once
  * could keep the server busy with refusing, so that is paced: so many in a

@@ -223,15 +223,20 @@ static bool uses_the_same(struct tx *tx, const struct instance *i,
 static void write_change(struct call *c, struct tx *tx, struct instance *new,
 			 const struct change_plan *plan)
 {
-	if (!plan->action)
+	int before = new->status.change.action, action = plan->action;
+
+	if (!action)
 		return;
-	new->status.change = (struct change){.action = plan->action,
+	/* Both are wanted, and it was never at the provider. */
+	if (before && before != action)
+		action = CHANGE_REPLACE;
+	new->status.change = (struct change){.action = action,
 					     .step = CHANGE_WAITING,
 					     .since = tx_time(tx),
 					     .loses = plan->loses};
 	tx_event(tx, &instance_kind, new->meta.id, "changeAccepted",
 		 "%s asked for a %s", c->who->name,
-		 change_action_names[plan->action]);
+		 change_action_names[action]);
 }
 
 int instance_change(struct call *c, struct tx *tx, const struct instance *old,

@@ -48,11 +48,18 @@ static int cannot(const struct change_case *c, const char *pointer,
 		      c->region->meta.name, what);
 }
 
+/* It may have come to be an alternative, which is now the choice; but what it
+ * is becoming is not known while it is changed. */
+static bool is_settled(const struct change_case *c)
+{
+	return !c->old->status.change.action;
+}
+
 static int weigh_flavor(const struct change_case *c, struct err *err)
 {
 	(void)err;
-	/* It may have come to be an alternative, which is now the choice. */
-	if (same(c->old->status.flavor_id, c->new->spec.flavor_id))
+	if (is_settled(c) &&
+	    same(c->old->status.flavor_id, c->new->spec.flavor_id))
 		return 0;
 	return region_can(c->region, "resize") ? CHANGE_RESIZE : CHANGE_REPLACE;
 }
@@ -62,14 +69,17 @@ static int weigh_zone(const struct change_case *c, struct err *err)
 	const char *zone = c->new->spec.zone;
 
 	(void)err;
-	return !zone || same(c->old->status.zone, zone) ? 0 : CHANGE_REPLACE;
+	if (!zone || (is_settled(c) && same(c->old->status.zone, zone)))
+		return 0;
+	return CHANGE_REPLACE;
 }
 
 static int weigh_market(const struct change_case *c, struct err *err)
 {
 	(void)err;
-	return c->old->status.market == c->new->spec.market ? 0
-							    : CHANGE_REPLACE;
+	if (is_settled(c) && c->old->status.market == c->new->spec.market)
+		return 0;
+	return CHANGE_REPLACE;
 }
 
 static int weigh_contents(const struct change_case *c, struct err *err)

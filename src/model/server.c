@@ -72,6 +72,8 @@ static const struct field status_fields[] = {
 	 "The provider's own word for it."},
 	{"providerId", FIELD_STRING, FIELD_INDEX | FIELD_COLUMN,
 	 STATUS(provider_id), "The machine's id there."},
+	{"nativeFlavor", FIELD_STRING, 0, STATUS(native_flavor),
+	 "What the provider says its size is."},
 	{"zone", FIELD_STRING, 0, STATUS(zone), "Where it is."},
 	{"privateIp", FIELD_STRING, 0, STATUS(private_ip),
 	 "Its address in the network."},

@@ -59,6 +59,7 @@ struct server {
 		int phase; /* enum server_phase */
 		int state; /* enum instance_state, as the provider says */
 		const char *native_state, *provider_id;
+		const char *native_flavor; /* the provider's word; or NULL */
 		const char *zone;
 		const char *private_ip, *private_ip6, *public_ip, *mac;
 		struct items volumes; /* of struct server_volume */

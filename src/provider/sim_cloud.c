@@ -204,6 +204,8 @@ int sim_cloud_call(struct sim_cloud *c, enum sim_call call, const void *ask,
 		c->throttled++;
 		return -1;
 	}
+	if (sim_journal_mend(c, err) < 0)
+		return -1;
 	if (sim_chance(c, o->hang_rate))
 		c->wait_ms = (uint64_t)o->hang_ms;
 	if (sim_chance(c, o->failure_rate))
@@ -308,10 +310,15 @@ int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 		m = *p->doc;
 		m.tags = (struct items){0};
 		sim_place_revise(c, p, &m);
+	} else if (strcmp(what, "resize") == 0) {
+		m = *p->doc;
+		m.flavor = strcmp(m.flavor, "sim.small") == 0 ? "sim.medium"
+							      : "sim.small";
+		sim_place_revise(c, p, &m);
 	} else {
 		return err_set(err, ERR_INVALID,
 			       "a machine can kill, vanish, halt, boot, fail, "
-			       "confuse or untag");
+			       "confuse, untag or resize");
 	}
 	return sim_journal_machine(c, p->doc, err);
 }

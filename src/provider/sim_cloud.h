@@ -88,6 +88,7 @@ size_t sim_cloud_machines(struct sim_cloud *c);
 
 /* What happens to a machine without being asked: "kill" (it is gone), "vanish"
  * (as if it had never been), "halt", "boot", "fail", "confuse" (a state that
- * nobody has heard of), "untag". */
+ * nobody has heard of), "untag", "resize" (it is a sim.small, or if it was one
+ * a sim.medium). */
 int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 		    struct err *err) MUST_CHECK;

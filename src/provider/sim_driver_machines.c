@@ -128,6 +128,22 @@ static int sim_list(struct provider *p, const struct machine_filter *filter,
 	return 0;
 }
 
+/* Those of PAGE that are ours go to its beginning: another installation may have
+ * had the same servers. */
+static void keep_ours(const struct provider *p, struct machine_page *page)
+{
+	struct machine *m = page->machines.at;
+	size_t n = 0;
+
+	for (size_t i = 0; i < page->machines.n; i++) {
+		const char *whose = field_tag_get(&m[i].tags, TAG_INSTALLATION);
+
+		if (whose && strcmp(whose, p->installation) == 0)
+			m[n++] = m[i];
+	}
+	page->machines.n = n;
+}
+
 /* Without launch tokens: the machine that an earlier call of this launch made,
  * as far as the cloud shows it. */
 static int find_launched(struct provider *p, const struct machine_spec *spec,
@@ -141,6 +157,7 @@ static int find_launched(struct provider *p, const struct machine_spec *spec,
 	*ret_found = false;
 	if (sim_list(p, &filter, NULL, a, &page, err) < 0)
 		return -1;
+	keep_ours(p, &page);
 	if (page.machines.n > 1)
 		return err_set(err, ERR_CONFLICT,
 			       "there are %zu machines of server %s",

@@ -90,6 +90,13 @@ static int write_anew(struct sim_cloud *c, struct err *err)
 	return 0;
 }
 
+int sim_journal_mend(struct sim_cloud *c, struct err *err)
+{
+	if (!c->journal.broken)
+		return 0;
+	return write_anew(c, err);
+}
+
 static int append(struct sim_cloud *c, struct buf *line, struct err *err)
 {
 	struct sim_journal *j = &c->journal;
@@ -105,7 +112,6 @@ static int append(struct sim_cloud *c, struct buf *line, struct err *err)
 	    (j->bytes > LEAST_ANEW && j->bytes > 4 * j->bytes_after)) {
 		if (write_anew(c, err) < 0)
 			return whole && !j->broken ? 0 : -1;
-		j->broken = false;
 	}
 	return 0;
 }

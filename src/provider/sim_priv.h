@@ -102,6 +102,10 @@ void sim_holding_due(struct sim_cloud *c, struct sim_holding *h);
 /* The journal. */
 int sim_journal_open(struct sim_cloud *c, const char *path, struct err *err);
 void sim_journal_close(struct sim_cloud *c);
+
+/* Write down what could not be written when it happened: until then nothing may
+ * be told. */
+int sim_journal_mend(struct sim_cloud *c, struct err *err);
 int sim_journal_machine(struct sim_cloud *c, const struct sim_machine *m,
 			struct err *err);
 int sim_journal_thing(struct sim_cloud *c, const struct sim_thing *t,

@@ -20,10 +20,13 @@ struct look {
 
 void looks_release(struct engine *e)
 {
-	struct list *l;
+	struct list *l = e->looks.next, *next;
 
-	while ((l = list_pop(&e->looks)))
+	for (; l != &e->looks; l = next) {
+		next = l->next;
 		free(CONTAINER_OF(l, struct look, link));
+	}
+	list_init(&e->looks);
 }
 
 void work_looked(struct work *w, const struct err *err)
@@ -40,9 +43,10 @@ void work_looked(struct work *w, const struct err *err)
 		list_remove(l);
 		list_add(&told, l);
 	}
-	while ((l = list_pop(&told))) {
+	for (l = told.next; l != &told; l = next) {
 		struct look *look = CONTAINER_OF(l, struct look, link);
 
+		next = l->next;
 		e->n_looks--;
 		look->caller->done(look->caller, err, "", 0);
 		free(look);

@@ -3,11 +3,23 @@
 
 #include <assert.h>
 
+#include <string.h>
+
+#include "base/field_ops.h"
 #include "model/server.h"
 #include "provider/front.h"
 
 /* Pages of one search; a list that goes on longer is broken. */
 #define PAGES_MOST 1000
+
+/* The tag of a server may be another installation's, too, which had the same
+ * documents once. */
+static bool is_ours(const struct provider *p, const struct machine *m)
+{
+	const char *whose = field_tag_get(&m->tags, TAG_INSTALLATION);
+
+	return whose && strcmp(whose, p->installation) == 0;
+}
 
 static int find(struct provider *p, struct machine_call *c, struct arena *a,
 		struct err *err)
@@ -23,6 +35,8 @@ static int find(struct provider *p, struct machine_call *c, struct arena *a,
 			return -1;
 		m = page.machines.at;
 		for (size_t i = 0; i < page.machines.n; i++) {
+			if (!is_ours(p, &m[i]))
+				continue;
 			if (c->n_found < MACHINE_FOUND_MOST)
 				c->found[c->n_found] = m[i];
 			c->n_found++;

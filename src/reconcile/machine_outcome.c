@@ -31,6 +31,13 @@ static bool is_sure(const struct machine_view *v, const struct machine_call *c)
 	       c->call.began >= answered + (int64_t)v->facts->consistency_ms;
 }
 
+/* It is still wanted that it stops. */
+static bool is_to_stop(const struct instance *i)
+{
+	return i->spec.power == POWER_OFF ||
+	       i->status.change.action == CHANGE_RESIZE;
+}
+
 /* What is so when a provider says that the machine is in state SEEN: what was
  * asked of it may take a while to show. */
 static int settled_state(const struct machine_view *v, int seen)
@@ -41,7 +48,7 @@ static int settled_state(const struct machine_view *v, int seen)
 	if (is_leaving(v) && is == INSTANCE_TERMINATING)
 		return seen == INSTANCE_TERMINATED ? seen : is;
 	if (is == INSTANCE_STOPPING && seen == INSTANCE_RUNNING &&
-	    v->now < s->status.deadline)
+	    v->now < s->status.deadline && is_to_stop(v->i))
 		return is;
 	if (is == INSTANCE_PENDING && seen == INSTANCE_STOPPED &&
 	    v->i->status.launched_at && v->facts &&
@@ -94,6 +101,8 @@ static void seen(struct draft *d, const struct machine *m)
 	struct server *s = &d->s;
 
 	s->status.native_state = m->native_state;
+	if (m->flavor)
+		s->status.native_flavor = m->flavor;
 	s->status.zone = m->zone;
 	s->status.private_ip = m->private_ip;
 	s->status.private_ip6 = m->private_ip6;
@@ -199,6 +208,7 @@ static void resized(struct draft *d, const struct machine_call *c)
 	struct change *change = &d->i.status.change;
 
 	d->s.asked.flavor_id = c->flavor_id;
+	d->s.status.native_flavor = c->flavor;
 	d->s.attempt.offering = 0;
 	if (change->action == CHANGE_RESIZE)
 		change->step = CHANGE_STARTING;
@@ -466,6 +476,8 @@ bool machine_same(const struct machine_view *v, const struct machine_call *c)
 	       s->status.reason.retry_at == 0 &&
 	       settled_state(v, m->state) == s->status.state &&
 	       same(m->native_state, s->status.native_state) &&
+	       (!m->flavor || !s->status.native_flavor ||
+		same(m->flavor, s->status.native_flavor)) &&
 	       same(m->zone, s->status.zone) &&
 	       same(m->private_ip, s->status.private_ip) &&
 	       same(m->private_ip6, s->status.private_ip6) &&

@@ -240,13 +240,10 @@ static void plan_transient(const struct machine_view *v,
 	bool stopping = s->status.state == INSTANCE_STOPPING;
 	bool hard = s->status.reason.code &&
 		    strcmp(s->status.reason.code, err_name(ERR_TIMEOUT)) == 0;
-	/* Its owner may want it on again by now. */
-	bool wanted = v->i->spec.power == POWER_OFF ||
-		      v->i->status.change.action == CHANGE_RESIZE;
 
 	if (!s->status.deadline || v->now < s->status.deadline) {
 		plan_look(v, ret);
-	} else if (stopping && !hard && wanted) {
+	} else if (stopping && !hard) {
 		plan_do(ret, MACHINE_STOP);
 		ret->hard = true;
 	} else {

@@ -18,9 +18,9 @@ static const char *or_none(const char *s)
 	return s ? s : "none";
 }
 
-/* Which address is another, in words; NULL: none is. */
-static const char *moved(const struct server *s, const struct machine *m,
-			 struct arena *a)
+/* What else is otherwise, in words; NULL: nothing. */
+static const char *changed(const struct server *s, const struct machine *m,
+			   struct arena *a)
 {
 	const struct {
 		const char *what, *was, *is;
@@ -30,6 +30,8 @@ static const char *moved(const struct server *s, const struct machine *m,
 		{"public address", s->status.public_ip, m->public_ip},
 		{"MAC address", s->status.mac, m->mac},
 		{"zone", s->status.zone, m->zone},
+		{"size", s->status.native_flavor,
+		 m->flavor ? m->flavor : s->status.native_flavor},
 	};
 
 	for (size_t n = 0; n < COUNT_OF(rows); n++)
@@ -44,7 +46,7 @@ static void tell(struct tx *tx, const struct server *s,
 		 const struct sighting *g)
 {
 	const struct machine *m = &g->machine;
-	const char *address = g->gone ? NULL : moved(s, m, tx_arena(tx));
+	const char *other = g->gone ? NULL : changed(s, m, tx_arena(tx));
 	const char *what;
 
 	if (g->gone)
@@ -54,7 +56,7 @@ static void tell(struct tx *tx, const struct server *s,
 				    instance_state_names[m->state],
 				    instance_state_names[s->status.state]);
 	else
-		what = address ? address : "the provider has another word";
+		what = other ? other : "the provider has another word";
 	tx_event(tx, &instance_kind, s->instance_id, "drifted",
 		 "%s was found otherwise than it was left: %s",
 		 or_none(s->status.provider_id), what);

@@ -76,11 +76,13 @@ static int look_at_rows(sqlite3 *db, struct secret_use *use, struct err *err)
 			       &st, NULL) != SQLITE_OK)
 		return sqlite_err(db, err, "secrets");
 	while (r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		const char *p = sqlite3_column_blob(st, 0);
-		const char *end = p + sqlite3_column_bytes(st, 0);
+		const char *p = sqlite3_column_blob(st, 0), *end;
 		struct line l;
 
-		while (p && (r = line_read(&p, end, &l, err)) > 0)
+		if (!p) /* an empty row */
+			continue;
+		end = p + sqlite3_column_bytes(st, 0);
+		while ((r = line_read(&p, end, &l, err)) > 0)
 			if (look_at_line(&l, use, err) < 0) {
 				r = -1;
 				break;

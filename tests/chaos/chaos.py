@@ -21,7 +21,9 @@ import signal
 import sys
 import time
 
-os.environ.setdefault("SHIM", sys.argv[2] if len(sys.argv) > 2 else "")
+if len(sys.argv) < 3:
+    sys.exit(f"usage: {sys.argv[0]} MUSTER SHIM [long] [SCENARIO...]")
+os.environ["SHIM"] = sys.argv[2]
 
 from load import SEED, Rig  # noqa: E402
 from muster import PATIENCE, Client, Server, folder  # noqa: E402
@@ -40,13 +42,14 @@ class Sum:
 
     def __init__(self):
         self.acknowledged = self.refusals = self.hits = self.ends = 0
-        self.events = 0
+        self.events = self.cloud_hits = 0
         self.wrong = {}
 
     def add(self, rig, wrong):
         self.acknowledged += rig.acknowledged()
         self.refusals += rig.refusals()
         self.hits += rig.shim.hits()
+        self.cloud_hits += rig.cloud_shim.hits()
         self.events += sum(len(w.revisions) for w in rig.watchers)
         for sort, texts in wrong.items():
             self.wrong.setdefault(sort, []).extend(texts)
@@ -184,14 +187,15 @@ def fault(rig, dice, total, rule, started=True, seconds=0.3):
             check_end(rig, rule, True)
     else:
         start_on(rig, rule)
-    if rig.ended() is None and dice.random() < 0.3:
+    killed = rig.ended() is None and dice.random() < 0.3
+    if killed:
         rig.kill()
     rig.shim.clear()
     if rig.ended() is None and not rig.writes_again() and \
             rig.ended() is not None:  # it was about to
         check_end(rig, rule, True)
     if rig.ended() is not None:
-        total.ends += 1
+        total.ends += not killed
         rig.up()
     is_back(rig, shim.name(rule))
 
@@ -210,7 +214,7 @@ def disk(runs):
     tap.note(f"{runs} disk-fault runs: {total.refusals} refusals,"
              f" {sum(map(len, total.wrong.values()))} wrong answers;"
              f" {total.acknowledged} acknowledged, {total.hits} calls failed,"
-             f" {total.ends} ends")
+             f" {total.ends} ended the process, which said why")
 
 
 # One fault at a time, and what must come of it.
@@ -241,7 +245,8 @@ def late(_):
         told = api.post("/v1/organizations", {"name": "late"}).status
     except OSError:
         told = None
-    tap.eq(control.counts()[0][1], 1, "the write that commits failed, and was done")
+    tap.eq(control.counts()[0][1], 1,
+           "the write that commits failed, and was done")
     if server.process.poll() is None:
         server.kill9()
     control.clear()
@@ -295,8 +300,9 @@ def full(runs):
     there is room again writes go on by themselves."""
     total, rig = Sum(), Rig(SEED)
     for n in range(runs):
-        rig.shim.rule(shim.WRITE | shim.TRUNCATE, errno.ENOSPC,
-                      part=(shim.NONE, shim.HALF)[n % 2])
+        rig.shim.rule(shim.WRITE | shim.TRUNCATE,
+                      (errno.ENOSPC, errno.EDQUOT)[n % 2],
+                      part=(shim.NONE, shim.HALF)[n // 2 % 2])
         before = rig.refusals()
         wait_for(lambda: rig.refusals() > before + 20)
         api = Client(rig.server)
@@ -407,6 +413,30 @@ def expiry(_):
            "the clock that only goes forward may go far")
 
 
+# The cloud's own disk.
+
+def journal(runs):
+    """The simulated cloud cannot write down what it does, and is killed: it
+    is what its journal says, and the server comes to the same."""
+    def one(rig, dice, _):
+        cloud, control = rig.world.cloud, rig.cloud_shim
+        control.rule(shim.WRITE, dice.choice((errno.ENOSPC, errno.EIO,
+                                              shim.SHORT)),
+                     part=dice.choice((shim.NONE, shim.HALF)),
+                     per_mille=dice.choice((200, 1000)),
+                     seed=dice.getrandbits(32))
+        time.sleep(dice.uniform(0.1, 0.5))
+        if dice.random() < 0.5:
+            cloud.kill9()
+            control.clear()
+            cloud.start()
+        control.clear()
+        is_back(rig, "a cloud whose disk fails")
+    total = Sum()
+    rounds(total, runs, 10, one)
+    tap.ok(total.cloud_hits > 0, "the cloud's disk did fail", total.cloud_hits)
+
+
 # More connections than anybody needs.
 
 FLOOD = int(os.environ.get("FLOOD", "1500"))
@@ -449,9 +479,16 @@ def flood(runs):
 # All of it.
 
 def mixed(runs):
-    """Two things at a time."""
+    """Two things at a time.  A cloud that stands still while the server dies
+    may launch long after it should have: that is the sweeper's to find."""
     def one(rig, dice, total):
-        with Stepped(rig, dice), Paused(rig, dice):
+        with Stepped(rig, dice):
+            if dice.random() < 0.3:
+                with Paused(rig):
+                    rig.shim.rule(shim.WRITE, errno.ENOSPC)
+                    watch_it(rig, dice.uniform(0.1, 0.5))
+                rig.shim.clear()
+                return
             one_fault(rig, dice, total)
             if dice.random() < 0.5:
                 one_kill(rig, dice, total)
@@ -475,15 +512,13 @@ class Stepped:
 
 
 class Paused:
-    """The cloud does not answer meanwhile, sometimes."""
+    """The cloud does not answer meanwhile."""
 
-    def __init__(self, rig, dice):
+    def __init__(self, rig):
         self.process = rig.world.cloud.process
-        self.pauses = dice.random() < 0.4
 
     def __enter__(self):
-        if self.pauses:
-            self.process.send_signal(signal.SIGSTOP)
+        self.process.send_signal(signal.SIGSTOP)
 
     def __exit__(self, *_):
         self.process.send_signal(signal.SIGCONT)
@@ -501,6 +536,7 @@ SCENARIOS = {
     stop: (2, 20),
     clock: (2, 20),
     expiry: (1, 1),
+    journal: (3, 20),
     flood: (1, 10),
     mixed: (3, 50),
 }

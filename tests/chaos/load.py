@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 from crash import KINDS, InDoubt, Line, Replay, Watcher, read_log  # noqa: E402
 from history import DONE, REFUSED, UNKNOWN, Log, Op  # noqa: E402
 import history  # noqa: E402
-from machines import World, is_busy  # noqa: E402
+from machines import Cloud, World, is_busy  # noqa: E402
 from machines_crash import Worker, differences  # noqa: E402
 from machines_crash import promises, quota_differences  # noqa: E402
 from muster import PATIENCE, Client, Server, folder, run, wait_for  # noqa: E402
@@ -80,7 +80,7 @@ class Clerk:
     def __init__(self, n, rig):
         self.n, self.rig = n, rig
         self.line = Line(rig.port, rig.token)
-        self.random = random.Random(rig.seed * 1000 + n)
+        self.random = random.Random(f"clerk {n} of {rig.seed}")
         self.ops, self.wrong = [], []
         self.count = self.refusals = 0
 
@@ -255,7 +255,11 @@ class Rig:
         self.shim = Shim(library(), server.data,
                          os.path.join(folder(), "control"))
         server.env = self.shim.env()
-        self.world = World(dict(CLOUD, **(cloud or {})), server=server)
+        beside = Cloud(**dict(CLOUD, **(cloud or {})))
+        self.cloud_shim = Shim(library(), os.path.dirname(beside.data),
+                               os.path.join(folder(), "control"))
+        beside.env = self.cloud_shim.env()
+        self.world = World(beside, server=server)
         self.server = server
         self.token, self.organization = server.token, self.world.organization
         self.port, self.final = Value(server.port), Value()

@@ -212,6 +212,9 @@ static ssize_t told(struct fate f, ssize_t done)
 	return -1;
 }
 
+/* The C library's, whose parameters have names of its own. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
+
 SHIM_EXPORT ssize_t read(int fd, void *p, size_t len)
 {
 	ssize_t (*next)(int, void *, size_t) = real("read");
@@ -374,3 +377,5 @@ SHIM_EXPORT time_t time(time_t *ret)
 		*ret = now.tv_sec;
 	return now.tv_sec;
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

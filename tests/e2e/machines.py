@@ -28,6 +28,7 @@ class Cloud:
         self.data = os.path.join(folder(), "cloud")
         self.log_path = self.data + ".log"
         self.options = options
+        self.env = {}
         self.process = None
         self.port = 0
 
@@ -38,7 +39,8 @@ class Cloud:
                 [binary(), "simcloud", "--data", self.data, "--listen",
                  f"127.0.0.1:{self.port}", "--options",
                  json.dumps(self.options)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=dict(os.environ, **self.env))
         _processes.append(self.process)
         found = wait_for(lambda: self._listening(begin) or
                          self.process.poll() is not None and "ended")
@@ -87,6 +89,11 @@ class Cloud:
         return [m for m in self.machines().values()
                 if m.get("tags", {}).get("muster/server") == server]
 
+    def kill9(self):
+        self.process.kill()
+        self.process.wait()
+        _processes.remove(self.process)
+
     def stop(self):
         self.process.terminate()
         self.process.wait(PATIENCE)
@@ -94,10 +101,13 @@ class Cloud:
 
 
 class World:
-    """A server, a cloud, and a project with a network in it."""
+    """A server, a cloud (what it is like, or itself), and a project with a
+    network in it."""
 
     def __init__(self, cloud=None, config=None, spec=None, server=None):
-        self.cloud = Cloud(**(cloud or {})).start()
+        self.cloud = cloud if isinstance(cloud, Cloud) else \
+            Cloud(**(cloud or {}))
+        self.cloud.start()
         self.server = (server or Server(config)).start()
         self.api = Client(self.server)
         self.region = self.make("regions", {"name": "sim", "spec": {

@@ -258,12 +258,6 @@ MUTATIONS = [
           "	if (s->status.state == INSTANCE_RUNNING)\n")],
         "machine_plan monitor"),
     Mutation(
-        "what its owner wants on again does not lose its power", 4,
-        [("src/reconcile/machine_plan.c",
-          "	} else if (stopping && !hard && wanted) {\n",
-          "	} else if (stopping && !hard) {\n")],
-        "machine_plan"),
-    Mutation(
         "a machine that ran and is gone is not replaced", 4,
         [("src/reconcile/machine_launch_plan.c",
           "	if (has_run(v)) {\n"
@@ -475,6 +469,12 @@ MUTATIONS = [
           "i->meta.deleted_at ||\n",
           "	if (!i || i->meta.deleted_at ||\n")],
         "monitor machine_seeds"),
+    Mutation(
+        "what cannot be seen is not said to run", 8,
+        [("src/reconcile/machine_record.c",
+          "	d.s.status.stale_since = d.now;\n",
+          "	d.s.status.stale_since = 0;\n")],
+        "looks"),
 
     # 9. Orphans.
     Mutation(
@@ -514,6 +514,13 @@ MUTATIONS = [
           "")],
         "monitor"),
     Mutation(
+        "what is found by its tag is of our installation", 9,
+        [("src/reconcile/machine_call.c",
+          "			if (!is_ours(p, &m[i]))\n"
+          "				continue;\n",
+          "")],
+        "machine_faults"),
+    Mutation(
         "an orphan is looked at afresh before it goes", 9,
         [("src/reconcile/monitor_orphans.c",
           "	c->ours = same(field_tag_get(&m.tags, TAG_INSTALLATION),\n"
@@ -522,6 +529,18 @@ MUTATIONS = [
           "c->what.of);\n",
           "	c->ours = true;\n")],
         "monitor"),
+    Mutation(
+        "a thing that somebody is known for is no orphan", 9,
+        [("src/reconcile/monitor_things.c",
+          "	if (owner && is_known(w, rows[t->kind].row, owner, t))\n",
+          "	if (owner && !is_known(w, rows[t->kind].row, owner, t))\n")],
+        "sweep"),
+    Mutation(
+        "things that could not be listed stay as they were", 9,
+        [("src/reconcile/monitor_orphans.c",
+          "	return o->kind != ORPHAN_MACHINE && !w->things;\n",
+          "	return o->kind < ORPHAN_MACHINE && !w->things;\n")],
+        "sweep"),
 
     # 10. Errors are data; retries have a pace.
     Mutation(

@@ -217,8 +217,89 @@ static void whoever_still_waits_when_the_engine_goes_hears_nothing(void)
 	yard_close(&y);
 }
 
+/* A look at the machine that somebody waits for; its code. */
+static enum err_code look(struct yard *y, const char *id, struct asker *a)
+{
+	*a = asker();
+	live_look(y->engine, id, y->now, &a->call);
+	yard_run(y, 1000);
+	CHECK(a->answers == 1);
+	return a->code;
+}
+
+static void each_hears_of_what_they_asked_for(void)
+{
+	struct asker first = asker(), second = asker();
+	struct instance i;
+	struct yard y;
+	const char *id = begin(&y, NULL), *other;
+
+	i = yard_spec(&y, "web-2");
+	other = yard_create(&y, &i);
+	yard_run(&y, MINUTE);
+	live_look(y.engine, id, y.now, &first.call);
+	live_look(y.engine, other, y.now, &second.call);
+	for (int n = 0; n < 100 && !first.answers && !second.answers; n++)
+		yard_step(&y);
+	CHECK(first.answers + second.answers == 1);
+	yard_run(&y, 1000);
+	CHECK(first.answers == 1 && !first.code);
+	CHECK(second.answers == 1 && !second.code);
+	yard_close(&y);
+}
+
+static void a_look_that_cannot_be_had_is_refused(void)
+{
+	struct asker a;
+	struct yard y;
+	const char *id =
+		begin(&y, "{\"consistencyMs\":3600000,\"faults\":[{\"call\":"
+			  "\"describe\",\"action\":\"fail\",\"code\":"
+			  "\"not_found\"}]}");
+
+	/* It was just made: that it cannot be seen says nothing. */
+	CHECK(look(&y, id, &a) == ERR_UNAVAILABLE);
+	CHECK(yard_instance(&y, id)->status.state == INSTANCE_RUNNING);
+	yard_options(&y, "{"); /* nobody can be asked */
+	yard_run(&y, MINUTE);
+	CHECK(look(&y, id, &a) == ERR_UNAVAILABLE);
+	CHECK(look(&y, YARD_VOLUME, &a) == ERR_NOT_FOUND);
+	yard_transact(&y, pause_region, NULL);
+	CHECK(look(&y, id, &a) == ERR_UNAVAILABLE);
+	yard_close(&y);
+}
+
+static void so_many_wait_for_a_look_and_no_more(void)
+{
+	enum { MOST = 4096 };
+	static struct asker many[MOST];
+	struct asker more = asker();
+	struct yard y;
+	const char *id = begin(&y, NULL);
+	uint64_t calls = y.calls;
+
+	for (int n = 0; n < MOST; n++) {
+		many[n] = asker();
+		live_look(y.engine, id, y.now, &many[n].call);
+	}
+	live_look(y.engine, id, y.now, &more.call);
+	CHECK(more.answers == 1 && more.code == ERR_UNAVAILABLE);
+	yard_run(&y, 1000);
+	for (int n = 0; n < MOST; n++)
+		CHECK(many[n].answers == 1 && !many[n].code);
+	CHECK(y.calls == calls + 1); /* one look is enough for all */
+	live_look(y.engine, id, y.now, &more.call);
+	yard_crash(&y);
+	yard_run(&y, 1000);
+	CHECK(more.answers == 1); /* who waits when it goes hears nothing */
+	yard_close(&y);
+}
+
 int main(void)
 {
+	RUN(each_hears_of_what_they_asked_for);
+	RUN(a_look_that_cannot_be_had_is_refused);
+	RUN(so_many_wait_for_a_look_and_no_more);
 	RUN(what_a_machine_has_printed_is_shown);
 	RUN(a_console_has_an_address);
 	RUN(nobody_is_asked_where_nobody_can_be);

@@ -147,6 +147,33 @@ static void a_clock_that_is_put_back_loses_no_machine(void)
 	}
 }
 
+/* A copy of all that is written is another installation, with the same
+ * servers. */
+static void what_is_another_installation_s_is_not_taken_for_ours(void)
+{
+	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
+		for (int crash = 0; crash < 2; crash++) {
+			struct yard y;
+			const char *id = begin(&y, clouds[c]);
+
+			reach_call(&y);
+			yard_launch(&y, yard_server(&y, id)->meta.id,
+				    "another-installation");
+			if (crash)
+				yard_crash(&y);
+			else
+				yard_run(&y, 2 * MINUTE);
+			CHECK(crash || runs(&y, id));
+			CHECK(crash || yard_machines(&y) == 2);
+			yard_delete(&y, id);
+			yard_run(&y, 20 * MINUTE);
+			CHECK(!yard_instance(&y, id));
+			CHECK(yard_machines(&y) == 1);
+			yard_close(&y);
+		}
+	}
+}
+
 static void a_crash_around_a_termination_ends_all_the_same(void)
 {
 	for (size_t c = 0; c < COUNT_OF(clouds); c++) {
@@ -630,6 +657,7 @@ int main(void)
 	RUN(a_deletion_finds_what_a_crash_left);
 	RUN(a_deletion_finds_one_that_is_stopped);
 	RUN(a_clock_that_is_put_back_loses_no_machine);
+	RUN(what_is_another_installation_s_is_not_taken_for_ours);
 	RUN(a_crash_around_a_termination_ends_all_the_same);
 	RUN(what_is_written_goes_when_the_machine_has_gone);
 	RUN(a_crash_in_a_replacement_leaves_one_machine);

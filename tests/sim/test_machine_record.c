@@ -21,8 +21,10 @@ enum { MANY = 20, SAME_AS_BEFORE = -1 };
 
 struct given {
 	int phase, state, action, step;
-	bool deleted, never_ran, no_id, expired, meanwhile;
+	bool off, deleted, never_ran, no_id, expired, meanwhile;
 	bool other_uid, other_server, other_try, closed;
+	bool leapt; /* the clock, just now */
+	bool fresh; /* it was written just now */
 	int failures, volumes, offering;
 	const char *zone;
 };
@@ -78,6 +80,8 @@ static void set_server(struct server *s, const struct given *g, int64_t now)
 		s->status.provider_id = NULL;
 		s->status.answered_at = 0;
 	}
+	if (g->fresh)
+		s->meta.updated_at = now;
 	if (g->state == INSTANCE_STOPPING)
 		s->status.deadline = now + (g->expired ? -1 : 1000);
 	if (g->zone)
@@ -105,6 +109,7 @@ static int set(struct tx *tx, void *ctx, struct err *err)
 					  .step = g->step     ? g->step
 						  : g->action ? CHANGE_WAITING
 							      : 0};
+	i.spec.power = g->off ? POWER_OFF : POWER_ON;
 	i.meta.deleted_at = g->deleted ? tx_time(tx) : 0;
 	if (g->deleted)
 		i.status.state = INSTANCE_TERMINATING;
@@ -167,7 +172,8 @@ static void record(struct yard *y, const struct doing *d,
 		.instance = d->id,
 		.known = {.facts = d->row->given.closed ? NULL : &facts,
 			  .can = ~0u,
-			  .started = y->now},
+			  .started = y->now,
+			  .even = d->row->given.leapt ? y->now : 0},
 		.random = &y->random.base,
 		.call = c,
 	};
@@ -260,16 +266,24 @@ static bool holds(const struct outcome *row)
 
 static const struct outcome looks[] = {
 	{"what was asked to stop may run for a while",
-	 {.state = INSTANCE_STOPPING},
+	 {.state = INSTANCE_STOPPING, .off = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
 	 {0}},
+	{"unless it is wanted on again: then it is not cut off",
+	 {.state = INSTANCE_STOPPING},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
+	 {.state = INSTANCE_RUNNING, .told = "running"}},
 	{"but not for ever",
-	 {.state = INSTANCE_STOPPING, .expired = true},
+	 {.state = INSTANCE_STOPPING, .off = true, .expired = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
 	 {.state = INSTANCE_RUNNING, .told = "running"}},
 	{"what is going does not run again",
 	 {.state = INSTANCE_TERMINATING},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_RUNNING},
+	 {0}},
+	{"one that is not found when the clock has just leapt may be new",
+	 {.leapt = true},
+	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND)},
 	 {0}},
 	{"what was just made may not be seen yet",
 	 {.state = INSTANCE_PENDING},
@@ -279,6 +293,14 @@ static const struct outcome looks[] = {
 	 {.state = INSTANCE_PENDING, .closed = true},
 	 {MACHINE_DESCRIBE, FAILS(NOT_FOUND)},
 	 {0}},
+	{"what was asked to start may be off for a while",
+	 {.state = INSTANCE_PENDING, .fresh = true},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED},
+	 {0}},
+	{"but not for ever",
+	 {.state = INSTANCE_PENDING},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED},
+	 {.state = INSTANCE_STOPPED, .told = "stopped"}},
 	{"one that was started and is off, then, is off",
 	 {.state = INSTANCE_PENDING, .closed = true},
 	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED},
@@ -540,6 +562,130 @@ static void what_cannot_be_written_is_refused_as_a_whole(void)
 	free(c);
 }
 
+/* Each thing that a look may show is news by itself. */
+static void a_look_shows_something_new_or_it_does_not(void)
+{
+	static const struct machine as_was = {.id = "m",
+					      .state = INSTANCE_RUNNING,
+					      .native_state = "up",
+					      .flavor = "f",
+					      .zone = "a",
+					      .private_ip = "10.0.0.1",
+					      .private_ip6 = "fd00::1",
+					      .public_ip = "192.0.2.1",
+					      .mac = "02:00:00:00:00:01"};
+	static const struct provider_facts facts = {.poll_ms = 1000};
+	struct machine_call *c = calloc(1, sizeof(*c));
+	struct machine *m = &c->found[0];
+	const char **const texts[] = {
+		&m->native_state, &m->flavor,    &m->zone, &m->private_ip,
+		&m->private_ip6,  &m->public_ip, &m->mac};
+	struct instance i = {.status.launched_at = 1};
+	struct server s = {.status = {.phase = SERVER_LAUNCHED,
+				      .state = INSTANCE_RUNNING,
+				      .native_state = "up",
+				      .native_flavor = "f",
+				      .zone = "a",
+				      .private_ip = "10.0.0.1",
+				      .private_ip6 = "fd00::1",
+				      .public_ip = "192.0.2.1",
+				      .mac = "02:00:00:00:00:01"}};
+	struct machine_view v = {
+		.i = &i, .s = &s, .facts = &facts, .now = 1000000};
+
+	c->what = MACHINE_DESCRIBE;
+	c->n_found = 1;
+	*m = as_was;
+	CHECK(machine_unchanged(&v, c));
+	for (size_t n = 0; n < COUNT_OF(texts); n++) {
+		*texts[n] = "other";
+		CHECK(!machine_unchanged(&v, c));
+		*m = as_was;
+	}
+	/* Not every provider says which flavor it is, and not always. */
+	m->flavor = NULL;
+	CHECK(machine_unchanged(&v, c));
+	*m = as_was;
+	s.status.native_flavor = NULL;
+	CHECK(machine_unchanged(&v, c));
+	m->public_ip = NULL;
+	CHECK(!machine_unchanged(&v, c));
+	free(c);
+}
+
+static int64_t last_seen;
+
+static int go_stale(struct tx *tx, void *ctx, struct err *err)
+{
+	const struct doing *d = ctx;
+
+	return machine_write_stale(tx, d->id, last_seen, err);
+}
+
+static int touch(struct tx *tx, void *ctx, struct err *err)
+{
+	const struct doing *d = ctx;
+	struct instance i =
+		*(const struct instance *)tx_get(tx, &instance_kind, d->id);
+
+	return tx_put(tx, &instance_kind, &i, err);
+}
+
+/* Only of a machine that is there, and once. */
+static void nothing_is_stale_but_what_is_there(void)
+{
+	static const struct {
+		struct outcome row;
+		bool none, stale;
+	} cases[] = {
+		{{"one that runs"}, .stale = true},
+		{{"one that is not there"}, .none = true},
+		{{"one that is to go", {.deleted = true}}},
+		{{"one that is leaving", {LEAVING}}},
+	};
+
+	for (size_t n = 0; n < COUNT_OF(cases); n++) {
+		const struct server *s;
+		struct doing d;
+		struct yard y;
+		int64_t since;
+		const char *id;
+
+		begin(&y, &d, &cases[n].row);
+		id = d.id;
+		d.id = cases[n].none ? NO_SUCH : id;
+		last_seen = n % 2 ? 0 : y.now + 1;
+		yard_transact(&y, go_stale, &d);
+		s = yard_server(&y, id);
+		since = s->status.stale_since;
+		test_check((since != 0) == cases[n].stale, cases[n].row.name,
+			   __FILE__, __LINE__);
+		CHECK(!since || s->status.observed_at == last_seen);
+		y.now += 1000;
+		yard_transact(&y, go_stale, &d);
+		CHECK(yard_server(&y, id)->status.stale_since == since);
+		yard_close(&y);
+	}
+}
+
+/* What somebody has touched since it was parked is still newer than that. */
+static void going_stale_does_not_undo_a_touch(void)
+{
+	static const struct outcome row = {"parked", {.failures = 1}};
+	struct doing d;
+	struct yard y;
+
+	begin(&y, &d, &row);
+	yard_transact(&y, touch, &d);
+	CHECK(yard_instance(&y, d.id)->meta.revision >
+	      yard_server(&y, d.id)->meta.revision);
+	yard_transact(&y, go_stale, &d);
+	CHECK(yard_instance(&y, d.id)->status.stale_since);
+	CHECK(yard_instance(&y, d.id)->meta.revision >
+	      yard_server(&y, d.id)->meta.revision);
+	yard_close(&y);
+}
+
 static struct shortage shortages[80];
 
 static int be_short(struct tx *tx, void *ctx, struct err *err)
@@ -617,5 +763,8 @@ int main(void)
 	RUN(an_answer_that_is_of_something_else_changes_nothing);
 	RUN(what_cannot_be_written_is_refused_as_a_whole);
 	RUN(shortages_are_kept_while_they_hold);
+	RUN(a_look_shows_something_new_or_it_does_not);
+	RUN(nothing_is_stale_but_what_is_there);
+	RUN(going_stale_does_not_undo_a_touch);
 	return test_done();
 }

@@ -108,6 +108,26 @@ static void other_addresses_are_seen(void)
 	yard_close(&y);
 }
 
+/* To have its size back it would have to restart: that is for somebody to
+ * ask for. */
+static void one_that_was_resized_is_told_of_and_left_alone(void)
+{
+	const struct server *s;
+	struct yard y;
+
+	herd_open(&y, NULL, 2);
+	CHECK_STR(yard_server(&y, herd_id(0))->status.native_flavor,
+		  "sim.small");
+	CHECK(herd_drift(&y, 0, "resize"));
+	yard_run(&y, 61 * SECOND);
+	CHECK(herd_told(&y, 0, "drifted") && !herd_told(&y, 1, "drifted"));
+	s = yard_server(&y, herd_id(0));
+	CHECK_STR(s->status.native_flavor, "sim.medium");
+	CHECK(herd_at(&y, 0)->status.state == INSTANCE_RUNNING);
+	CHECK(!herd_at(&y, 0)->status.change.action);
+	yard_close(&y);
+}
+
 static void one_that_failed_is_shown_and_left_alone(void)
 {
 	struct yard y;
@@ -527,6 +547,7 @@ int main(void)
 	RUN(what_was_seen_is_not_written_over_what_is_newer);
 	RUN(one_that_was_started_is_stopped_again);
 	RUN(other_addresses_are_seen);
+	RUN(one_that_was_resized_is_told_of_and_left_alone);
 	RUN(one_that_failed_is_shown_and_left_alone);
 	RUN(one_that_was_removed_is_gone_and_not_replaced);
 	RUN(one_look_does_not_make_it_gone);

@@ -1,7 +1,9 @@
 /* The simulated cloud by itself: its rules, on a clock that we set. */
 #include "provider/sim_cloud.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/field_ops.h"
@@ -635,6 +637,41 @@ static void a_journal_does_not_grow_for_ever(void)
 	unlink(file);
 }
 
+/* As a full disk would. */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+	limit.rlim_cur = bytes;
+	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+/* A launch that failed for that may have made the machine: it is not told of
+ * before it is in the journal, or the next to open that would not have it. */
+static void what_cannot_be_written_down_is_not_told(void)
+{
+	const char *id;
+
+	signal(SIGXFSZ, SIG_IGN);
+	begin_file();
+	CHECK(try_open("{}", file) == 0);
+	CHECK(launch("first", "s1") != NULL);
+	limit_files(0);
+	CHECK(!launch("second", "s2") && err.code == ERR_UNAVAILABLE);
+	CHECK(!launch("second", "s2") && err.code == ERR_UNAVAILABLE);
+	CHECK(!launch("first", "s1") && err.code == ERR_UNAVAILABLE);
+	limit_files(RLIM_INFINITY);
+	id = launch("second", "s2");
+	CHECK(id != NULL);
+	sim_cloud_close(cloud);
+	cloud = NULL;
+	CHECK(try_open("{}", file) == 0);
+	now += 60000;
+	CHECK(id && state(id) && sim_cloud_machines(cloud) == 2);
+	unlink(file);
+}
+
 /* Told, not judged: what a benchmark built on it may expect. */
 
 static void tell_rate(int64_t began, const char *what)
@@ -709,6 +746,7 @@ int main(void)
 	RUN(a_journal_that_is_none_is_refused);
 	RUN(a_journal_has_one_user);
 	RUN(a_journal_does_not_grow_for_ever);
+	RUN(what_cannot_be_written_down_is_not_told);
 	RUN(it_is_fast);
 	sim_cloud_close(cloud);
 	arena_release(&arena);

@@ -232,7 +232,7 @@ static void fail_each(int mask, bool from_then_on)
 	for (size_t i = 0; i < COUNT_OF(errands); i++) {
 		int n = 1, hits = 1;
 
-		for (; hits && test_ok; n += 1 + n / 64) {
+		for (; hits && test_ok; n += 1 + n / 24) {
 			struct err err = {0};
 			int r;
 
@@ -345,7 +345,7 @@ static void want_of_memory_in_a_change_leaves_all_or_nothing(void)
 	rig_close(&d.rig);
 	loop_free(d.rig.loop);
 	memcpy(kept, d.rig.dir, sizeof(kept));
-	for (int n = 1; hits && test_ok; n += 1 + n / 64) {
+	for (int n = 1; hits && test_ok; n += 1 + n / 24) {
 		struct desk copy = d;
 		int code;
 
@@ -388,7 +388,7 @@ static void an_upgrade_is_done_as_a_whole_or_not(void)
 	for (size_t i = 0; i < COUNT_OF(masks); i++) {
 		int n = 1, hits = 1;
 
-		for (; hits && test_ok; n += 1 + n / 32) {
+		for (; hits && test_ok; n += 1 + n / 24) {
 			struct audit_report report = {0};
 			struct err err = {0};
 			struct rig r;

@@ -98,6 +98,11 @@ void judge_row(struct judge *j, const struct row *row, int64_t wall)
 	if (j->row_at && row->at > j->row_at + KEPT_MS)
 		j->forgets = true;
 	j->row_at = row->at;
+	/* The clock leapt and was put back between two calls. */
+	if (row->at > wall && j->time_most && row->at > j->time_most) {
+		j->ahead_most += row->at - j->time_most;
+		j->time_most = row->at;
+	}
 	j->wall = wall;
 	if (wall > j->wall_most)
 		j->wall_most = wall;

@@ -215,6 +215,15 @@ static void check_problem(struct judge *j, const struct verdict_ask *a)
 			     a->reply ? a->reply : "");
 }
 
+/* The same was asked once more, and that is not answered yet. */
+static bool is_open(const struct judge *j, long request)
+{
+	for (size_t i = 0; i < j->n_asks; i++)
+		if (j->asks[i].open && j->asks[i].ask.request == request)
+			return true;
+	return false;
+}
+
 static void check_refused(struct judge *j, const struct verdict_ask *a,
 			  const struct path *p)
 {
@@ -222,7 +231,8 @@ static void check_refused(struct judge *j, const struct verdict_ask *a,
 	const struct object *o;
 
 	check_problem(j, a);
-	if (a->request >= 0 && !a->repeats && strcmp(a->method, "GET") != 0)
+	if (a->request >= 0 && !a->repeats && !is_open(j, a->request) &&
+	    strcmp(a->method, "GET") != 0)
 		rules_refused(j, a->request);
 	if (a->status != 404 || !p->kind || !p->id[0])
 		return;

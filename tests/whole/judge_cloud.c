@@ -271,7 +271,7 @@ static bool is_condemned(const struct judge *j, const struct doc *d,
 		struct orphan_row o = {0};
 
 		glance(orphan_rows, item, &o);
-		if (text_eq(o.id, s->id) && view_time(o.until) <= j->wall_most)
+		if (text_eq(o.id, s->id) && view_time(o.until) <= j->time_most)
 			return true;
 	}
 	return false;
@@ -283,7 +283,7 @@ static bool may_be_swept(const struct look *l, const struct sight *s)
 	const struct sim_options *o = l->cloud->options;
 	const struct judge *j = l->j;
 	int64_t now =
-		l->cloud->now > j->wall_most ? l->cloud->now : j->wall_most;
+		l->cloud->now > j->time_most ? l->cloud->now : j->time_most;
 
 	if (!ever_absent(l, view_find(j, "server", text_of(s->server))) ||
 	    now - s->created_at < o->launch_limit_ms + o->consistency_ms)
@@ -366,7 +366,7 @@ static void check_done(const struct look *l, const struct sight *s,
 		what = "resized";
 	else if ((is(now, SIM_HALTING) || is(now, SIM_HALTED)) &&
 		 !is(s->state, SIM_HALTING) && !is(s->state, SIM_HALTED) &&
-		 !ever(l, i, is_off, NULL))
+		 !s->meddled && !ever(l, i, is_off, NULL))
 		what = "stopped";
 	else if (((is(now, SIM_REBOOTING) && !is(s->state, SIM_REBOOTING)) ||
 		  (is(now, SIM_ACTIVE) && is(s->state, SIM_ACTIVE) &&
@@ -577,8 +577,12 @@ void judge_called(struct judge *j, struct sim_cloud *cloud, uint64_t since,
 	const struct look l = {j, cloud, since, false};
 
 	j->wall = wall;
+	/* Where the clock was put back, what is written goes on as it was. */
+	if (wall - cloud->now > j->ahead_most)
+		j->ahead_most = wall - cloud->now;
 	if (wall > j->wall_most)
 		j->wall_most = wall;
+	j->time_most = cloud->now + j->ahead_most;
 	look(&l);
 }
 

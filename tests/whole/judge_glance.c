@@ -54,6 +54,12 @@ static const char *value_end(const char *p, const char *end)
 	return end;
 }
 
+static bool is_named(const struct glance_row *r, struct text name)
+{
+	return r->name[0] == name.at[0] &&
+	       strncmp(r->name, name.at, name.len) == 0 && !r->name[name.len];
+}
+
 /* Documents are written in the order of their tables: begin where the last one
  * was found. */
 static const struct glance_row *find(const struct glance_row *rows,
@@ -63,10 +69,10 @@ static const struct glance_row *find(const struct glance_row *rows,
 	const struct glance_row *r;
 
 	for (r = from; r->name; r++)
-		if (text_eq(name, r->name))
+		if (is_named(r, name))
 			return r;
 	for (r = rows; r != from; r++)
-		if (text_eq(name, r->name))
+		if (is_named(r, name))
 			return r;
 	return NULL;
 }
@@ -89,18 +95,18 @@ static void take(const struct glance_row *r, struct text raw, void *out)
 		*(bool *)to = raw.at[0] == 't';
 		break;
 	case GLANCE_OBJECT:
-		glance(r->rows, raw, out);
 		break;
 	}
 }
 
-bool glance(const struct glance_row *rows, struct text json, void *out)
+/* The object that begins at P; behind it, or NULL when it is none. */
+static const char *read_object(const struct glance_row *rows, const char *p,
+			       const char *end, void *out)
 {
-	const char *p = json.at, *end = json.at + json.len;
 	const struct glance_row *from = rows;
 
-	if (!json.len || *p != '{')
-		return false;
+	if (p == end || *p != '{')
+		return NULL;
 	for (p++; p < end && *p == '"';) {
 		struct text name = {p + 1, 0}, raw;
 		const struct glance_row *r;
@@ -108,11 +114,16 @@ bool glance(const struct glance_row *rows, struct text json, void *out)
 		p = string_end(p + 1, end);
 		name.len = (size_t)(p - name.at);
 		if (end - p < 2 || p[1] != ':')
-			return false;
+			return NULL;
 		raw.at = p + 2;
-		p = value_end(raw.at, end);
-		raw.len = (size_t)(p - raw.at);
 		r = find(rows, from, name);
+		if (r && r->type == GLANCE_OBJECT)
+			p = read_object(r->rows, raw.at, end, out);
+		else
+			p = value_end(raw.at, end);
+		if (!p)
+			return NULL;
+		raw.len = (size_t)(p - raw.at);
 		if (r) {
 			take(r, raw, out);
 			from = r + 1;
@@ -120,7 +131,14 @@ bool glance(const struct glance_row *rows, struct text json, void *out)
 		if (p < end && *p == ',')
 			p++;
 	}
-	return p == end - 1 && *p == '}';
+	return p < end && *p == '}' ? p + 1 : NULL;
+}
+
+bool glance(const struct glance_row *rows, struct text json, void *out)
+{
+	const char *end = json.at + json.len;
+
+	return json.len && read_object(rows, json.at, end, out) == end;
 }
 
 bool glance_next(struct text *list, struct text *ret)

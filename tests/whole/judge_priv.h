@@ -69,6 +69,8 @@ struct judge {
 	size_t n_facts, room_facts;
 	uint64_t newest;
 	int64_t wall, wall_most, row_at;
+	int64_t ahead_most; /* how much the clock was before the cloud's, */
+	int64_t time_most;  /* and what time the store may have now */
 	struct fact *touched[TOUCHED_MOST]; /* by the row that is judged */
 	size_t n_touched;
 

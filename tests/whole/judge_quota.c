@@ -139,7 +139,9 @@ static void check_charged(struct judge *j, const struct object *o,
 			  const struct doc *i)
 {
 	const struct doc *s = view_get(j, "server", i->server);
-	const struct doc *f = s ? view_get(j, "flavor", s->flavor) : NULL;
+	bool gone = s && text_eq(s->phase, "gone");
+	const struct doc *f =
+		s && !gone ? view_get(j, "flavor", s->flavor) : NULL;
 	const struct doc *a = view_now(o->twin);
 
 	if (!a)

@@ -1,6 +1,5 @@
 #include "judge_view.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,12 +263,14 @@ struct object *view_find(const struct judge *j, const char *kind,
 			 struct text id)
 {
 	char key[96];
-	int len;
+	size_t len = strlen(kind);
 
-	if (!id.at)
+	if (!id.at || len + 1 + id.len > sizeof(key))
 		return NULL;
-	len = snprintf(key, sizeof(key), "%s/%.*s", kind, (int)id.len, id.at);
-	return map_getn(&j->objects, key, (size_t)len);
+	memcpy(key, kind, len);
+	key[len++] = '/';
+	memcpy(key + len, id.at, id.len);
+	return map_getn(&j->objects, key, len + id.len);
 }
 
 const struct doc *view_now(const struct object *o)

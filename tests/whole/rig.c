@@ -15,6 +15,7 @@
 #include "reconcile/cascade.h"
 #include "reconcile/engine_priv.h"
 #include "reconcile/live.h"
+#include "reconcile/machine.h"
 #include "start.h"
 #include "users.h"
 
@@ -446,15 +447,27 @@ void rig_wait(struct rig *r, uint64_t most)
 
 size_t rig_works(const struct rig *r)
 {
-	size_t n = r->engine->n_works;
+	const struct work *w;
+	size_t n = 0;
 
 	for (size_t i = 0; controllers[i]; i++)
-		if (strcmp(controllers[i]->kind->name, "region") == 0)
-			n -= r->engine->works[i].count;
+		if (strcmp(controllers[i]->kind->name, "region") != 0)
+			for (size_t at = 0;
+			     (w = map_next(&r->engine->works[i], &at));)
+				n += w->state != WORK_WAITING ||
+				     w->queued.place;
 	return n;
 }
 
 bool rig_rests(const struct rig *r)
 {
 	return !rig_works(r) && !cascade_pending(r->cascade);
+}
+
+bool rig_rests_on(const struct rig *r, const char *instance)
+{
+	for (size_t i = 0; controllers[i]; i++)
+		if (controllers[i] == &machine_controller)
+			return !map_get(&r->engine->works[i], instance);
+	return true;
 }

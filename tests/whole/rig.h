@@ -59,6 +59,7 @@ struct rig {
 	struct made made[MADE_MOST];
 	unsigned n_made;
 	enum fate fate;
+	struct list_spell list;
 	char confused[CONFUSED_MOST][40]; /* machines in an unheard-of state */
 	unsigned n_confused;
 	uint64_t hold; /* how long the answer of the call just made is kept */
@@ -111,8 +112,12 @@ void rig_call(struct rig *r);
 /* The I-th of those that were made is answered. */
 void rig_answer(struct rig *r, unsigned i);
 
-/* Work on things other than regions: none when all is at rest. */
+/* Work on things other than regions that is under way or has a time: none when
+ * all is at rest. */
 size_t rig_works(const struct rig *r);
+
+/* Nothing is under way about this instance. */
+bool rig_rests_on(const struct rig *r, const char *instance);
 
 /* Nothing is to be done, now or at any time, but to look at the region. */
 bool rig_rests(const struct rig *r);

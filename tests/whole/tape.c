@@ -28,7 +28,7 @@ static const unsigned char often[ACT_KINDS] = {
 	[ACT_PROJECT] = 1, [ACT_QUOTA] = 2,   [ACT_READ] = 3,
 	[ACT_WATCH] = 3,   [ACT_OPERATE] = 2, [ACT_RUN] = 40,
 	[ACT_PASS] = 9,    [ACT_CRASH] = 6,   [ACT_REFUSE] = 2,
-	[ACT_CLOCK] = 0,   [ACT_WEATHER] = 5, [ACT_LATE] = 6,
+	[ACT_CLOCK] = 2,   [ACT_WEATHER] = 5, [ACT_LATE] = 6,
 	[ACT_LIST] = 2,    [ACT_DRIFT] = 4,   [ACT_STRAY] = 2,
 	[ACT_VANISH] = 1,
 };

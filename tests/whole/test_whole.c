@@ -6,7 +6,9 @@
  *     test_whole --seed 17             play one, telling what happens
  *     test_whole --shrink 17           make one short that breaks a rule
  *     test_whole --tape FILE           play one from a file, likewise
+ *     test_whole FOLDER                the tapes in it, and then SEEDS
  */
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -119,19 +121,49 @@ static int play_loudly(const struct tape *t)
 	return p.held ? 0 : 1;
 }
 
-static int play_file(const char *name)
+static int read_tape(const char *name, struct tape *ret)
 {
-	struct tape t;
-	struct err err;
+	struct err err = {.msg = "it cannot be read"};
 	FILE *f = fopen(name, "r");
+	int r = f ? tape_read(ret, f, &err) : -1;
 
-	if (!f || tape_read(&t, f, &err) < 0) {
-		fprintf(stderr, "%s: %s\n", name,
-			f ? err.msg : "there is no such file");
-		return 2;
+	if (f)
+		fclose(f);
+	if (r < 0)
+		fprintf(stderr, "%s: %s\n", name, err.msg);
+	return r;
+}
+
+static int is_tape(const struct dirent *d)
+{
+	const char *dot = strrchr(d->d_name, '.');
+
+	return dot && strcmp(dot, ".tape") == 0;
+}
+
+/* Each tape in FOLDER, by its name: what was broken once. */
+static void play_folder(const char *folder)
+{
+	struct dirent **list;
+	int n = scandir(folder, &list, is_tape, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		struct played p = {0};
+		struct tape t;
+		char path[512];
+
+		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		if (read_tape(path, &t) == 0)
+			whole_play(&t, false, &p);
+		if (!p.held)
+			printf("# %s\n", p.why);
+		test_bad += !p.held;
+		printf("%s %d - %.*s\n", p.held ? "ok" : "not ok", ++test_count,
+		       (int)strlen(list[i]->d_name) - 5, list[i]->d_name);
+		free(list[i]);
 	}
-	fclose(f);
-	return play_loudly(&t);
+	if (n >= 0)
+		free(list);
 }
 
 static void whatever_happens_the_rules_hold(void)
@@ -185,13 +217,15 @@ int main(int argc, char **argv)
 		return play_loudly(&t);
 	}
 	if (argc == 3 && strcmp(argv[1], "--tape") == 0)
-		return play_file(argv[2]);
+		return read_tape(argv[2], &t) < 0 ? 2 : play_loudly(&t);
 	if (argc == 5) {
 		play_many(option(argc, argv, "--from", 1),
 			  option(argc, argv, "--count", 1), &totals);
 		say(&totals);
 		return totals.bad != 0;
 	}
+	if (argc == 2)
+		play_folder(argv[1]);
 	RUN(the_same_tape_is_the_same_history);
 	RUN(whatever_happens_the_rules_hold);
 	return test_done();

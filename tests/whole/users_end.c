@@ -154,11 +154,12 @@ static void ask_again(struct rig *r, const struct instance *i)
 	struct ask *a;
 
 	if (i->status.flavor_id &&
-	    strcmp(i->spec.flavor_id, i->status.flavor_id) != 0 &&
-	    !i->spec.alternatives.n) {
+	    strcmp(i->spec.flavor_id, i->status.flavor_id) != 0) {
 		a = user_asks(r, "PATCH", "/v1/instances/%s?allow=rebuild",
 			      i->meta.id);
-		user_says(a, "{\"spec\":{\"flavorId\":\"%s\"}}",
+		user_says(a,
+			  "{\"spec\":{\"flavorId\":\"%s\","
+			  "\"alternatives\":[]}}",
 			  i->status.flavor_id);
 	} else {
 		a = user_asks(r, "POST",

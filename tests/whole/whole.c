@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "faults.h"
 #include "judge.h"
 #include "model/instance.h"
 #include "model/region.h"
@@ -115,39 +116,6 @@ static void weather(struct rig *r, uint32_t what)
 	sim_cloud_set_options(r->cloud, &o);
 }
 
-static const struct server *nth_server(struct rig *r, uint32_t n)
-{
-	struct scan scan = store_scan(r->store, 0, &server_kind, NULL);
-	struct record record;
-	size_t effort = 0;
-	const struct server *s = NULL;
-
-	for (uint32_t i = 0; i <= n % 8 && scan_next(&scan, &record, &effort);
-	     i++)
-		s = record.object;
-	return s;
-}
-
-static void drift(struct rig *r, const struct act *act)
-{
-	static const char *const what[] = {"kill", "vanish", "halt",
-					   "boot", "fail",   "confuse"};
-	const struct server *s = nth_server(r, act->who);
-	const char *how = what[act->what % COUNT_OF(what)];
-	struct err err;
-
-	/* Where there are no tags nobody looks at all machines. */
-	if (!s || !s->status.provider_id || !r->start->options->tags)
-		return;
-	judge_meddled(r->judge, r->cloud);
-	tell(r, "drift: %s %s", how, s->status.provider_id);
-	if (sim_cloud_drift(r->cloud, s->status.provider_id, how, &err) == 0 &&
-	    strcmp(how, "confuse") == 0 && r->n_confused < CONFUSED_MOST)
-		snprintf(r->confused[r->n_confused++], sizeof(r->confused[0]),
-			 "%s", s->status.provider_id);
-	judge_meddled(r->judge, r->cloud);
-}
-
 static void act(struct rig *r, const struct act *a)
 {
 	static const enum fate fates[] = {FATE_UNSENT, FATE_LOST, FATE_TWICE,
@@ -179,11 +147,16 @@ static void act(struct rig *r, const struct act *a)
 		r->fate = fates[a->what % COUNT_OF(fates)];
 		break;
 	case ACT_DRIFT:
-		drift(r, a);
+		cloud_drifts(r, a);
 		break;
 	case ACT_LIST:
+		cloud_lists(r, a);
+		break;
 	case ACT_STRAY:
+		cloud_strays(r, a);
+		break;
 	case ACT_VANISH:
+		cloud_hides(r, a);
 		break;
 	default:
 		users_act(r, a);
@@ -199,6 +172,22 @@ static const struct region *region_of(struct rig *r)
 		       : NULL;
 }
 
+/* There are orphans that are going to be removed. */
+static bool orphans_go(struct rig *r)
+{
+	const struct region *region = region_of(r);
+	const struct orphan *o = region->status.monitor.orphans.at;
+	struct record record;
+
+	if (region->spec.orphan_policy != ORPHANS_REMOVE)
+		return false;
+	for (size_t i = 0; i < region->status.monitor.orphans.n; i++)
+		if (!o[i].server_id || !store_get(r->store, 0, &server_kind,
+						  o[i].server_id, &record))
+			return true;
+	return false;
+}
+
 /* Until nothing is to be done, and that was seen to be so by looking at all
  * machines some times. */
 static void rest(struct rig *r)
@@ -207,14 +196,15 @@ static void rest(struct rig *r)
 	int64_t looks = 3 * r->setting.observe_seconds * 1000 + MINUTE;
 
 	for (int n = 0; n < REST_STEPS && !judge_verdict(r->judge); n++) {
-		if (!rig_rests(r) || region_of(r)->status.monitor.orphan_count)
+		if (rig_step(r))
+			continue;
+		if (!rig_rests(r) || orphans_go(r))
 			still = r->mono;
 		if (r->mono >= still + (uint64_t)looks)
 			return;
 		if (r->mono >= end)
 			break;
-		if (!rig_step(r))
-			rig_wait(r, 10000);
+		rig_wait(r, 10000);
 	}
 	if (!judge_verdict(r->judge))
 		judge_broken(
@@ -226,25 +216,15 @@ static void rest(struct rig *r)
 			store_idle(r->store) ? "" : ", things to write");
 }
 
-/* What nobody has heard of does not last. */
-static void make_clear(struct rig *r)
-{
-	struct err err;
-
-	judge_meddled(r->judge, r->cloud);
-	for (unsigned i = 0; i < r->n_confused; i++)
-		(void)!sim_cloud_drift(r->cloud, r->confused[i], "boot", &err);
-	judge_meddled(r->judge, r->cloud);
-}
-
 static void make_well(struct rig *r)
 {
 	tell(r, "all is well");
-	make_clear(r);
+	cloud_clears(r);
 	random_seed(&r->chance, r->calls);
 	sim_cloud_set_options(r->cloud, r->start->options);
 	r->fate = FATE_NONE;
 	r->refuse = false;
+	r->list = (struct list_spell){0};
 }
 
 static size_t count(struct rig *r, const struct kind *k)
