@@ -10,6 +10,7 @@
 #include "model/region.h"
 #include "provider/front.h"
 #include "reconcile/engine.h"
+#include "store/read.h"
 #include "store/store.h"
 
 /* How often a call that the provider was too busy for is put by before whoever

@@ -9,6 +9,7 @@
 #include "model/region.h"
 #include "reconcile/engine_priv.h"
 #include "reconcile/retry.h"
+#include "store/read.h"
 
 /* What one step, its call and its transaction may use. */
 #define ARENA_MOST ((size_t)64 << 20)

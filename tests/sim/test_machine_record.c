@@ -367,6 +367,10 @@ static const struct outcome removals[] = {
 };
 
 static const struct outcome changes[] = {
+	{"a stop whose answer is lost may have been done",
+	 {.state = INSTANCE_RUNNING, .off = true},
+	 {MACHINE_STOP, FAILS(TIMEOUT)},
+	 {.state = INSTANCE_UNKNOWN, .code = ERR_TIMEOUT, .waits = WAITS_TIME}},
 	{"what the region will not do is not asked for again",
 	 {.state = INSTANCE_STOPPED,
 	  .action = CHANGE_RESIZE,
