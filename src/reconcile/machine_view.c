@@ -116,13 +116,15 @@ static void gather_flavors(struct gathering *g)
 	}
 }
 
-/* A call that somebody else made before we began is as late as we did. */
+/* A call that somebody else made before we began is as late as we did, or was
+ * even then on its way. */
 static int64_t called_at(const struct server *s, const struct machine_known *k)
 {
+	int64_t before = k->started + (k->facts ? k->facts->call_ms : 0);
 	int64_t at = s->attempt.called_at;
 
-	if (s->meta.created_at <= k->started && at < k->started)
-		at = k->started;
+	if (s->meta.created_at <= k->started && at < before)
+		at = before;
 	if (k->number == s->number && k->attempt == s->attempt.number &&
 	    at < k->called_at)
 		at = k->called_at;

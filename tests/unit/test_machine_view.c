@@ -262,11 +262,12 @@ static void a_launch_may_have_been_asked_for(void)
 	static const struct {
 		const char *why;
 		int64_t written, created, started, number, attempt, called;
-		int64_t want, even;
+		int64_t want, even, way;
 	} cases[] = {
 		{"never", 0, 20, 10, 0, 0, 0, 0},
 		{"as is written", 15, 20, 10, 0, 0, 0, 15},
 		{"by whoever was before us", 0, 5, 10, 0, 0, 0, 10},
+		{"or on its way even then", 0, 5, 10, 0, 0, 0, 17, 0, 7},
 		{"or later, as is written", 15, 5, 10, 0, 0, 0, 15},
 		{"by us", 0, 20, 10, 1, 1, 30, 30},
 		{"by us, but as is written later", 40, 20, 10, 1, 1, 30, 40},
@@ -281,11 +282,14 @@ static void a_launch_may_have_been_asked_for(void)
 		struct store_of s = all_there();
 		struct view x = view_of(&s);
 		const struct machine_look how = {look, &s};
+		const struct provider_facts facts = {
+			.call_ms = (uint32_t)cases[n].way};
 
 		x.s.number = x.s.attempt.number = 1;
 		x.s.attempt.called_at = cases[n].written;
 		x.s.meta.created_at = cases[n].created;
-		x.known = (struct machine_known){.started = cases[n].started,
+		x.known = (struct machine_known){.facts = &facts,
+						 .started = cases[n].started,
 						 .number = cases[n].number,
 						 .attempt = cases[n].attempt,
 						 .called_at = cases[n].called,
