@@ -131,6 +131,15 @@ static int64_t called_at(const struct server *s, const struct machine_known *k)
 	return at && at < k->even ? k->even : at;
 }
 
+/* Where machines cannot be listed nobody would see what a call did that was on
+ * its way when we began: each is looked at once, when there can be none. */
+static int64_t look_at(const struct server *s, const struct machine_known *k)
+{
+	return k->facts && !k->facts->tags && s->meta.created_at <= k->started
+		       ? k->started + k->facts->call_ms
+		       : 0;
+}
+
 void machine_view(const struct machine_look *look,
 		  const struct machine_known *known, int64_t now,
 		  struct arena *a, struct machine_view *ret,
@@ -145,6 +154,7 @@ void machine_view(const struct machine_look *look,
 	ret->behind = known->behind;
 	ret->even = known->even;
 	ret->called_at = ret->s ? called_at(ret->s, known) : 0;
+	ret->look_at = ret->s ? look_at(ret->s, known) : 0;
 	ret->region_paused = r && r->spec.paused;
 	ret->region_touched = r ? r->meta.updated_at : 0;
 	ret->missing = ret->volume_waits = NULL;
