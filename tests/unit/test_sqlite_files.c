@@ -174,7 +174,7 @@ static void leave_descriptors(struct rlimit *was, int n)
 
 	getrlimit(RLIMIT_NOFILE, was);
 	few = *was;
-	few.rlim_cur = (rlim_t)(next + n);
+	few.rlim_cur = (rlim_t)next + (rlim_t)n;
 	close(next);
 	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
 }

@@ -208,6 +208,7 @@ static void what_is_wrong_with_the_indexes_is_found(void)
 	struct cache *c;
 	struct entry *e;
 	void *bucket;
+	const struct sorted *indexed;
 	struct sorted *set;
 	static const char key[] = "color=red";
 
@@ -227,7 +228,8 @@ static void what_is_wrong_with_the_indexes_is_found(void)
 	CHECK(is_found(r.store, "a value is missing in it"));
 	CHECK(is_found(r.store, "it has values that no object has"));
 	map_add(&c->buckets, key, bucket);
-	set = (struct sorted *)(uintptr_t)cache_index(c, "color", "red");
+	indexed = cache_index(c, "color", "red");
+	memcpy(&set, &indexed, sizeof(set));
 	CHECK(!is_found(r.store, ""));
 	if (set) {
 		sorted_remove(set, OTHER);
