@@ -175,10 +175,13 @@ static void call_done(struct job *j)
 		return;
 	}
 	ledger_end(&s->ledger, err, now_of(s));
-	if (is_put_by(a))
-		ledger_put_back(&s->ledger, &a->entry);
-	else
+	if (!is_put_by(a)) {
 		a->done(a);
+	} else {
+		ledger_put_back(&s->ledger, &a->entry);
+		if (a->put_back)
+			a->put_back(a);
+	}
 	close_if_unused(s);
 	pump(s);
 }

@@ -278,6 +278,15 @@ static void call_done(struct asking *a)
 	}
 }
 
+/* What has changed meanwhile may call for something else. */
+static void call_put_back(struct asking *a)
+{
+	struct work *w = CONTAINER_OF(a, struct work, asking);
+
+	if (w->poked)
+		work_poke(w);
+}
+
 static void ask(struct work *w, struct site *s, struct call *c)
 {
 	assert(w->state == WORK_STEPPING);
@@ -286,6 +295,7 @@ static void ask(struct work *w, struct site *s, struct call *c)
 	w->asking.call = c;
 	w->asking.arena = &w->arena;
 	w->asking.done = call_done;
+	w->asking.put_back = call_put_back;
 	site_ask(s, &w->asking);
 }
 
