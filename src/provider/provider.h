@@ -24,6 +24,8 @@ struct provider_facts {
 	bool resize_live;        /* a resize does not restart */
 	bool spot;               /* it has a second market */
 	uint32_t consistency_ms; /* how long a list may be behind */
+	uint32_t call_ms;        /* how long a call that was sent may be on its
+				  * way: it may yet be carried out */
 	uint32_t launch_ms;      /* when a launch is given up */
 	uint32_t stop_ms, start_ms; /* likewise */
 	uint32_t poll_ms;           /* how soon it is worth asking again */

@@ -56,6 +56,9 @@ static int sim_open(const struct provider_conf *conf, const void *options,
 		.faults = o->faults,
 		.seed = o->seed,
 	};
+	/* In our process no call outlives us. */
+	if (o->endpoint)
+		s->base.facts.call_ms = (uint32_t)o->timeout_ms;
 	s->conf = conf;
 	s->link = link;
 	*out = &s->base;

@@ -155,6 +155,17 @@ static bool is_behind(const struct machine_view *v)
 	       !flavor_fits(v) || !access_fits(v);
 }
 
+/* At rest, once it has been looked at since we began. */
+static void plan_still(const struct machine_view *v, struct machine_step *ret)
+{
+	if (!view_unseen(v))
+		plan_rest(ret, 0);
+	else if (v->now < v->look_at)
+		plan_rest(ret, v->look_at);
+	else
+		plan_do(ret, MACHINE_DESCRIBE);
+}
+
 static void plan_settle(const struct machine_view *v, struct machine_step *ret)
 {
 	const struct instance *i = v->i;
@@ -167,7 +178,7 @@ static void plan_settle(const struct machine_view *v, struct machine_step *ret)
 	    i->status.provisioning == PROVISIONING_PROVISIONED &&
 	    !i->status.reason.code && !v->s->status.reason.code &&
 	    !v->s->status.reason.failures)
-		plan_rest(ret, 0);
+		plan_still(v, ret);
 	else
 		plan_do(ret, MACHINE_SETTLE);
 }

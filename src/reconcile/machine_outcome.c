@@ -365,6 +365,19 @@ static bool is_stale(const struct machine_call *c)
 	       c->call.err.code == ERR_CONFLICT;
 }
 
+/* It may have been stopped, or started, all the same: nobody heard the answer,
+ * and what is wanted may be otherwise by the time that it is tried again. */
+static bool may_be_done(const struct machine_call *c)
+{
+	switch (c->call.err.code) {
+	case ERR_TIMEOUT:
+	case ERR_INTERNAL:
+		return c->what == MACHINE_STOP || c->what == MACHINE_START;
+	default:
+		return false;
+	}
+}
+
 static bool is_of_change(const struct draft *d, const struct machine_call *c)
 {
 	switch (c->what) {
@@ -410,7 +423,7 @@ static void failed(struct draft *d, const struct machine_call *c)
 		passes = true;
 	if (is_of_change(d, c) && (!passes || (stale && before >= STALE_MOST)))
 		drop_change(d, e);
-	if (stale)
+	if (stale || may_be_done(c))
 		set_state(d, INSTANCE_UNKNOWN);
 	r = passes ? retry_always(e, before, d->now, d->record->random,
 				  d->arena)
@@ -464,7 +477,8 @@ bool machine_unchanged(const struct machine_view *v,
 {
 	if (c->what == MACHINE_DESCRIBE && c->call.err.code == ERR_NOT_FOUND)
 		return !is_sure(v, c);
-	return !v->s->status.stale_since && machine_same(v, c);
+	return !v->s->status.stale_since && !view_unseen(v) &&
+	       machine_same(v, c);
 }
 
 bool machine_same(const struct machine_view *v, const struct machine_call *c)

@@ -46,11 +46,18 @@ struct machine_view {
 	/* The latest that a launch of this try may have been asked for; 0: it
 	 * certainly was not. */
 	int64_t called_at;
+	int64_t look_at; /* it is to be seen once, then or later; 0: it need not */
 	const char *missing;      /* what a launch waits for, in words */
 	unsigned volumes_ready;   /* bits: which of spec.volumes can be had */
 	const char *volume_waits; /* what the others wait for, in words */
 	const struct flavor *flavors[OFFERINGS_MOST]; /* of the offerings */
 };
+
+/* What it was seen to be may not be so any more. */
+static inline bool view_unseen(const struct machine_view *v)
+{
+	return v->s->status.observed_at < v->look_at;
+}
 
 enum machine_do {
 	MACHINE_REST, /* until `until`, or until something changes */

@@ -116,17 +116,28 @@ static void gather_flavors(struct gathering *g)
 	}
 }
 
-/* A call that somebody else made before we began is as late as we did. */
+/* A call that somebody else made before we began is as late as we did, or was
+ * even then on its way. */
 static int64_t called_at(const struct server *s, const struct machine_known *k)
 {
+	int64_t before = k->started + (k->facts ? k->facts->call_ms : 0);
 	int64_t at = s->attempt.called_at;
 
-	if (s->meta.created_at <= k->started && at < k->started)
-		at = k->started;
+	if (s->meta.created_at <= k->started && at < before)
+		at = before;
 	if (k->number == s->number && k->attempt == s->attempt.number &&
 	    at < k->called_at)
 		at = k->called_at;
 	return at && at < k->even ? k->even : at;
+}
+
+/* Where machines cannot be listed nobody would see what a call did that was on
+ * its way when we began: each is looked at once, when there can be none. */
+static int64_t look_at(const struct server *s, const struct machine_known *k)
+{
+	return k->facts && !k->facts->tags && s->meta.created_at <= k->started
+		       ? k->started + k->facts->call_ms
+		       : 0;
 }
 
 void machine_view(const struct machine_look *look,
@@ -143,6 +154,7 @@ void machine_view(const struct machine_look *look,
 	ret->behind = known->behind;
 	ret->even = known->even;
 	ret->called_at = ret->s ? called_at(ret->s, known) : 0;
+	ret->look_at = ret->s ? look_at(ret->s, known) : 0;
 	ret->region_paused = r && r->spec.paused;
 	ret->region_touched = r ? r->meta.updated_at : 0;
 	ret->missing = ret->volume_waits = NULL;

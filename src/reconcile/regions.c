@@ -10,6 +10,7 @@
 #include "model/region.h"
 #include "provider/front.h"
 #include "reconcile/engine.h"
+#include "store/read.h"
 #include "store/store.h"
 
 /* How often a call that the provider was too busy for is put by before whoever
@@ -174,10 +175,13 @@ static void call_done(struct job *j)
 		return;
 	}
 	ledger_end(&s->ledger, err, now_of(s));
-	if (is_put_by(a))
-		ledger_put_back(&s->ledger, &a->entry);
-	else
+	if (!is_put_by(a)) {
 		a->done(a);
+	} else {
+		ledger_put_back(&s->ledger, &a->entry);
+		if (a->put_back)
+			a->put_back(a);
+	}
 	close_if_unused(s);
 	pump(s);
 }

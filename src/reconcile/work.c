@@ -9,6 +9,7 @@
 #include "model/region.h"
 #include "reconcile/engine_priv.h"
 #include "reconcile/retry.h"
+#include "store/read.h"
 
 /* What one step, its call and its transaction may use. */
 #define ARENA_MOST ((size_t)64 << 20)
@@ -277,6 +278,15 @@ static void call_done(struct asking *a)
 	}
 }
 
+/* What has changed meanwhile may call for something else. */
+static void call_put_back(struct asking *a)
+{
+	struct work *w = CONTAINER_OF(a, struct work, asking);
+
+	if (w->poked)
+		work_poke(w);
+}
+
 static void ask(struct work *w, struct site *s, struct call *c)
 {
 	assert(w->state == WORK_STEPPING);
@@ -285,6 +295,7 @@ static void ask(struct work *w, struct site *s, struct call *c)
 	w->asking.call = c;
 	w->asking.arena = &w->arena;
 	w->asking.done = call_done;
+	w->asking.put_back = call_put_back;
 	site_ask(s, &w->asking);
 }
 

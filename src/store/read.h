@@ -86,3 +86,9 @@ struct pin {
 
 void store_pin(struct store *s, struct pin *p, uint64_t revision);
 void store_unpin(struct pin *p);
+
+/* The time, as the next transaction would have it: never before what is
+ * written, whatever the clock says; and since when it has run evenly, as far as
+ * this process can tell (base/steady.h). */
+int64_t store_time(struct store *s);
+int64_t store_even_since(struct store *s);

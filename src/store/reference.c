@@ -2,6 +2,7 @@
  * reference - what objects say of each other holds: a reference names what is
  * there, and what is named is not deleted; weak ones are taken out instead.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,8 @@ static int check_reference(struct tx *tx, const struct index_field *f,
 	if (target && !target->deleted_at)
 		return 0;
 	pointer[n++] = '/';
-	for (const char *p = f->path; *p && n + 1 < sizeof(pointer); p++)
+	static_assert(sizeof(f->path) < sizeof(pointer), "it fits");
+	for (const char *p = f->path; *p; p++)
 		memcpy(&pointer[n++], *p == '.' ? "/" : p, 1);
 	pointer[n] = '\0';
 	if (target)

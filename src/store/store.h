@@ -104,12 +104,6 @@ struct store_stats {
 
 void store_stats(const struct store *s, struct store_stats *ret);
 uint64_t store_revision(const struct store *s);
-
-/* The time, as the next transaction would have it: never before what is
- * written, whatever the clock says; and since when it has run evenly, as far as
- * this process can tell (base/steady.h). */
-int64_t store_time(struct store *s);
-int64_t store_even_since(struct store *s);
 const char *store_installation(const struct store *s); /* its id */
 const struct kind *store_kind(const struct store *s, const char *name);
 

@@ -9,6 +9,7 @@
 #include "base/sorted.h"
 #include "base/uuid.h"
 #include "store/line.h"
+#include "store/read.h"
 #include "store/store_priv.h"
 
 #define DOCUMENT_MOST ((size_t)4 << 20)

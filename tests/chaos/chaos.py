@@ -21,7 +21,9 @@ import signal
 import sys
 import time
 
-os.environ.setdefault("SHIM", sys.argv[2] if len(sys.argv) > 2 else "")
+if len(sys.argv) < 3:
+    sys.exit(f"usage: {sys.argv[0]} MUSTER SHIM [long] [SCENARIO...]")
+os.environ["SHIM"] = sys.argv[2]
 
 from load import SEED, Rig  # noqa: E402
 from muster import PATIENCE, Client, Server, folder  # noqa: E402
@@ -243,7 +245,8 @@ def late(_):
         told = api.post("/v1/organizations", {"name": "late"}).status
     except OSError:
         told = None
-    tap.eq(control.counts()[0][1], 1, "the write that commits failed, and was done")
+    tap.eq(control.counts()[0][1], 1,
+           "the write that commits failed, and was done")
     if server.process.poll() is None:
         server.kill9()
     control.clear()
@@ -415,12 +418,13 @@ def expiry(_):
 def journal(runs):
     """The simulated cloud cannot write down what it does, and is killed: it
     is what its journal says, and the server comes to the same."""
-    def one(rig, dice, total):
+    def one(rig, dice, _):
         cloud, control = rig.world.cloud, rig.cloud_shim
         control.rule(shim.WRITE, dice.choice((errno.ENOSPC, errno.EIO,
                                               shim.SHORT)),
                      part=dice.choice((shim.NONE, shim.HALF)),
-                     per_mille=dice.choice((200, 1000)), seed=dice.getrandbits(32))
+                     per_mille=dice.choice((200, 1000)),
+                     seed=dice.getrandbits(32))
         time.sleep(dice.uniform(0.1, 0.5))
         if dice.random() < 0.5:
             cloud.kill9()

@@ -377,7 +377,7 @@ static void meddling_in_memory_is_found(void)
 	CHECK(holds(&r));
 	n = disk_audits(r.disk, &list);
 	CHECK(n == 5);
-	ours = (struct disk_audit *)(uintptr_t)list;
+	memcpy(&ours, &list, sizeof(ours));
 	ours[2].hash[0] ^= 1;
 	CHECK(!holds(&r));
 	ours[2].hash[0] ^= 1;

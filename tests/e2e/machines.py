@@ -15,6 +15,10 @@ from tenant import made
 # What passes by itself: nobody may be left in one of these for ever.
 TRANSIENT = ("pending", "stopping", "terminating", "unknown")
 
+# How long a call to the cloud is waited for: after a restart one that was under
+# way is believed to have come to nothing only then.
+CALL_MS = 10000
+
 
 # The cloud's own words for what a machine does, and ours.
 WORDS = {"active": "running", "rebooting": "running", "halted": "stopped",
@@ -111,7 +115,8 @@ class World:
         self.server = (server or Server(config)).start()
         self.api = Client(self.server)
         self.region = self.make("regions", {"name": "sim", "spec": {
-            "provider": "sim", "options": {"endpoint": self.cloud.url},
+            "provider": "sim", "options": {"endpoint": self.cloud.url,
+                                           "timeoutMs": CALL_MS},
             **(spec or {})}})["id"]
         self.ready("regions", self.region)
         self.flavors = self.catalogue("flavors")
@@ -146,7 +151,8 @@ class World:
         """What goes wrong on the way to the cloud; returns when that is in
         force."""
         reply = self.api.patch(f"/v1/regions/{self.region}", {"spec": {
-            "options": {"endpoint": self.cloud.url, "faults": faults}}})
+            "options": {"endpoint": self.cloud.url, "timeoutMs": CALL_MS,
+                        "faults": faults}}})
         if reply.status != 200:
             raise AssertionError(f"faults: {reply!r}")
         generation = reply.json["generation"]

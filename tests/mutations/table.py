@@ -68,10 +68,17 @@ MUTATIONS = [
     Mutation(
         "what was asked for before a crash may be there", 1,
         [("src/reconcile/machine_view.c",
-          "	if (s->meta.created_at <= k->started && at < k->started)\n"
-          "		at = k->started;\n",
+          "	if (s->meta.created_at <= k->started && at < before)\n"
+          "		at = before;\n",
           "")],
         "machine_faults machine_seeds"),
+    Mutation(
+        "what was on its way when we died may still arrive", 1,
+        [("src/reconcile/machine_view.c",
+          "	int64_t before = k->started + "
+          "(k->facts ? k->facts->call_ms : 0);\n",
+          "	int64_t before = k->started;\n")],
+        "machine_view"),
     Mutation(
         "a start is not before what was written", 1,
         [("src/reconcile/engine.c",

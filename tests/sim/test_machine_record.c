@@ -261,8 +261,8 @@ static bool holds(const struct outcome *row)
 	.phase = SERVER_INTENDED, .state = INSTANCE_PENDING, .never_ran = true
 #define LEAVING  .phase = SERVER_LEAVING
 #define FAILS(c) .code = ERR_##c
-#define RETRY(r) .retry = ERR_RETRY_##r + 1
-#define SCOPE(s) .scope = ERR_SCOPE_##s + 1
+#define RETRY(r) .retry = (ERR_RETRY_##r + 1)
+#define SCOPE(s) .scope = (ERR_SCOPE_##s + 1)
 
 static const struct outcome looks[] = {
 	{"what was asked to stop may run for a while",
@@ -367,6 +367,10 @@ static const struct outcome removals[] = {
 };
 
 static const struct outcome changes[] = {
+	{"a stop whose answer is lost may have been done",
+	 {.state = INSTANCE_RUNNING, .off = true},
+	 {MACHINE_STOP, FAILS(TIMEOUT)},
+	 {.state = INSTANCE_UNKNOWN, .code = ERR_TIMEOUT, .waits = WAITS_TIME}},
 	{"what the region will not do is not asked for again",
 	 {.state = INSTANCE_STOPPED,
 	  .action = CHANGE_RESIZE,

@@ -126,6 +126,7 @@ static void set_view(struct setup *x, const struct given *g)
 	v->now = NOW;
 	v->behind = g->clock_behind * 1000LL;
 	v->called_at = g->called ? NOW - g->called * 1000LL : 0;
+	v->look_at = from_now(g->look);
 	v->missing = g->missing;
 	v->volumes_ready = g->volumes_ready;
 	for (size_t n = 0; n < 3 && !g->no_flavor; n++) {

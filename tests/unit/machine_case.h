@@ -41,6 +41,7 @@ struct given {
 	bool closed, region_paused, region_touched, no_tokens, live;
 	int cannot;     /* one capability, plus one */
 	int called;     /* seconds ago */
+	int look;       /* it is to be seen: seconds from now */
 	int short_of;   /* offerings, as bits */
 	bool backwards; /* the last may be to be had first */
 	bool no_flavor;

@@ -61,6 +61,8 @@ static struct audit entry(int64_t at, const char *text)
 	return (struct audit){.at = at, .text = text, .len = strlen(text)};
 }
 
+static const char *organization; /* whose the entries are */
+
 /* How many of them a page with this filter has. */
 static size_t taken(struct audit_filter f, const char *text)
 {
@@ -69,6 +71,7 @@ static size_t taken(struct audit_filter f, const char *text)
 	struct audit e = entry(NOW, text);
 	size_t n;
 
+	e.organization = organization;
 	f.limit = 10;
 	q = audit_query_new(&f, true);
 	audit_query_take(q, 1, &e, hash);
@@ -117,6 +120,10 @@ static void an_entry_is_found_by_what_it_says(void)
 		if (!test_ok)
 			printf("# case %zu\n", n);
 	}
+	organization = "org";
+	CHECK(taken((struct audit_filter){.organization = "org"}, text));
+	CHECK(!taken((struct audit_filter){.organization = "other"}, text));
+	organization = NULL;
 	/* As they were written once; and what cannot be read says nothing. */
 	CHECK(taken((struct audit_filter){.who = "ann"}, "{\"who\":\"ann\"}"));
 	CHECK(taken((struct audit_filter){.object = "o"}, "{\"id\":\"o\"}"));

@@ -262,11 +262,12 @@ static void a_launch_may_have_been_asked_for(void)
 	static const struct {
 		const char *why;
 		int64_t written, created, started, number, attempt, called;
-		int64_t want, even;
+		int64_t want, even, way;
 	} cases[] = {
 		{"never", 0, 20, 10, 0, 0, 0, 0},
 		{"as is written", 15, 20, 10, 0, 0, 0, 15},
 		{"by whoever was before us", 0, 5, 10, 0, 0, 0, 10},
+		{"or on its way even then", 0, 5, 10, 0, 0, 0, 17, 0, 7},
 		{"or later, as is written", 15, 5, 10, 0, 0, 0, 15},
 		{"by us", 0, 20, 10, 1, 1, 30, 30},
 		{"by us, but as is written later", 40, 20, 10, 1, 1, 30, 40},
@@ -281,11 +282,14 @@ static void a_launch_may_have_been_asked_for(void)
 		struct store_of s = all_there();
 		struct view x = view_of(&s);
 		const struct machine_look how = {look, &s};
+		const struct provider_facts facts = {
+			.call_ms = (uint32_t)cases[n].way};
 
 		x.s.number = x.s.attempt.number = 1;
 		x.s.attempt.called_at = cases[n].written;
 		x.s.meta.created_at = cases[n].created;
-		x.known = (struct machine_known){.started = cases[n].started,
+		x.known = (struct machine_known){.facts = &facts,
+						 .started = cases[n].started,
 						 .number = cases[n].number,
 						 .attempt = cases[n].attempt,
 						 .called_at = cases[n].called,
@@ -299,8 +303,36 @@ static void a_launch_may_have_been_asked_for(void)
 	}
 }
 
+/* When it is to be seen, by who began at 10 where calls take 7. */
+static void a_look_is_due_where_there_are_no_lists(void)
+{
+	static const struct {
+		int64_t created;
+		bool tags;
+		int64_t want;
+	} cases[] = {{5, false, 17}, {5, true, 0}, {20, false, 0}};
+
+	for (size_t n = 0; n < COUNT_OF(cases); n++) {
+		struct store_of s = all_there();
+		struct view x = view_of(&s);
+		const struct machine_look how = {look, &s};
+		const struct provider_facts facts = {.tags = cases[n].tags,
+						     .call_ms = 7};
+
+		x.s.meta.created_at = cases[n].created;
+		x.known =
+			(struct machine_known){.facts = &facts, .started = 10};
+		x.v.i = &x.i;
+		x.v.s = &x.s;
+		machine_view(&how, &x.known, NOW, &x.arena, &x.v, NULL);
+		CHECK(x.v.look_at == cases[n].want);
+		arena_release(&x.arena);
+	}
+}
+
 int main(void)
 {
+	RUN(a_look_is_due_where_there_are_no_lists);
 	RUN(what_is_there_is_not_waited_for);
 	RUN(what_is_not_there_is_named_and_waited_for);
 	RUN(the_first_that_is_missing_is_named_and_all_waited_for);

@@ -132,7 +132,7 @@ static void networks_overlap_that_share_an_address(void)
 
 #define NONE FIELD_NONE
 
-static const char ten[] = {"10.0.0.0/8"};
+static char ten[] = "10.0.0.0/8"; /* at another address than the text */
 
 /* A rule, and one after it; what is said is of the later one. */
 static const struct {

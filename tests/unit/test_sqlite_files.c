@@ -97,6 +97,8 @@ static void where_there_is_no_folder_that_is_said(void)
 	begin(&r);
 	CHECK(sqlite_audit_verify("/no/such", NULL, &report, &err) < 0);
 	CHECK(err.code == ERR_NOT_FOUND && strstr(err.msg, "--data"));
+	CHECK(sqlite_audit_verify(NULL, "/no/such", &report, &err) < 0);
+	CHECK(err.code == ERR_UNAVAILABLE && strstr(err.msg, "cannot open"));
 	CHECK(sqlite_backup(r.dir, "/no/such/file", &err) < 0);
 	CHECK(err.code == ERR_UNAVAILABLE && strstr(err.msg, "cannot make"));
 	CHECK(sqlite_sync_folder("/no/such/file", &err) < 0);
@@ -172,7 +174,7 @@ static void leave_descriptors(struct rlimit *was, int n)
 
 	getrlimit(RLIMIT_NOFILE, was);
 	few = *was;
-	few.rlim_cur = (rlim_t)(next + n);
+	few.rlim_cur = (rlim_t)next + (rlim_t)n;
 	close(next);
 	CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
 }
@@ -463,6 +465,22 @@ static void rows_that_cannot_be_read_are_said_to_be(void)
 	}
 }
 
+/* Without a table, but with a number that is not ours. */
+static void an_empty_file_of_another_s_is_left_alone(void)
+{
+	struct loop *l = loop_new();
+	struct backend *b;
+	struct err err = {0};
+	char dir[32];
+
+	files_new(dir);
+	sql(dir, "PRAGMA user_version=7");
+	CHECK(sqlite_open(dir, l, &b, &err) < 0);
+	CHECK(err.code == ERR_CONFLICT && strstr(err.msg, "not a database of"));
+	files_remove(dir);
+	loop_free(l);
+}
+
 static void an_empty_file_has_no_secrets(void)
 {
 	struct secret_use use;
@@ -490,6 +508,7 @@ int main(void)
 	RUN(a_trail_that_is_not_what_it_was_is_not_shown);
 	RUN(a_mark_that_is_not_the_trail_s_is_found);
 	RUN(rows_that_cannot_be_read_are_said_to_be);
+	RUN(an_empty_file_of_another_s_is_left_alone);
 	RUN(an_empty_file_has_no_secrets);
 	return test_done();
 }

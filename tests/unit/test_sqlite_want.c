@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/seal.h"
 #include "loop/loop.h"
 #include "model/region.h"
 #include "rig/fault.h"
@@ -417,9 +418,49 @@ static void an_upgrade_is_done_as_a_whole_or_not(void)
 	}
 }
 
+static struct keyring *ring(const char *first, const char *second)
+{
+	struct keyring *k = keyring_new();
+	struct err err = {0};
+
+	CHECK(keyring_read(k, first, strlen(first), &err) == 0);
+	if (second)
+		CHECK(keyring_read(k, second, strlen(second), &err) == 0);
+	return k;
+}
+
+/* How many are sealed with which key, and how many with none. */
+static void secrets_are_counted_by_their_keys(void)
+{
+	static const char a[] = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+	static const char b[] = "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=";
+	struct keyring *one = ring(a, NULL), *both = ring(b, a);
+	struct secret_use count;
+	struct err err = {0};
+	struct rig r;
+
+	rig_init(&r, sqlite_backend());
+	r.conf.kinds = NULL;
+	r.conf.keys = one;
+	CHECK(rig_open(&r, &err) == 0);
+	CHECK(act(&r, REGION, "first") == ERR_NONE);
+	CHECK(act(&r, OTHER, "second") == ERR_NONE);
+	CHECK(sqlite_secret_use(r.dir, &count, &err) == 0);
+	CHECK(count.n == 1 && count.keys[0].count == 2 && !count.plain);
+	store_set_keys(r.store, both);
+	CHECK(act(&r, OTHER, "again") == ERR_NONE);
+	CHECK(sqlite_secret_use(r.dir, &count, &err) == 0);
+	CHECK(count.n == 2 && !count.plain);
+	CHECK(count.keys[0].count + count.keys[1].count == 3);
+	rig_release(&r);
+	keyring_free(one);
+	keyring_free(both);
+}
+
 int main(void)
 {
 	fault_install();
+	RUN(secrets_are_counted_by_their_keys);
 	RUN(an_upgrade_is_done_as_a_whole_or_not);
 	RUN(want_of_memory_is_not_taken_for_damage);
 	RUN(nor_is_having_none_at_all);

@@ -53,6 +53,8 @@ static void close_it(struct backend *b)
 static const struct backend_ops given_ops = {
 	.name = "given", .load = load, .close = close_it};
 
+static const struct kind *const *kinds_of_rows = shelves_kinds;
+
 static int open_rows(struct rig *r, struct given *g, struct err *err)
 {
 	g->base.ops = &given_ops;
@@ -62,6 +64,7 @@ static int open_rows(struct rig *r, struct given *g, struct err *err)
 		g->horizon = 1;
 	rig_init(r, rig_backends[0]);
 	r->store = NULL;
+	r->conf.kinds = kinds_of_rows;
 	return store_open(&r->conf, &g->base, &r->store, err);
 }
 
@@ -205,6 +208,7 @@ static void what_is_wrong_with_the_indexes_is_found(void)
 	struct cache *c;
 	struct entry *e;
 	void *bucket;
+	const struct sorted *indexed;
 	struct sorted *set;
 	static const char key[] = "color=red";
 
@@ -224,7 +228,8 @@ static void what_is_wrong_with_the_indexes_is_found(void)
 	CHECK(is_found(r.store, "a value is missing in it"));
 	CHECK(is_found(r.store, "it has values that no object has"));
 	map_add(&c->buckets, key, bucket);
-	set = (struct sorted *)(uintptr_t)cache_index(c, "color", "red");
+	indexed = cache_index(c, "color", "red");
+	memcpy(&set, &indexed, sizeof(set));
 	CHECK(!is_found(r.store, ""));
 	if (set) {
 		sorted_remove(set, OTHER);
@@ -235,8 +240,64 @@ static void what_is_wrong_with_the_indexes_is_found(void)
 	rig_release(&r);
 }
 
+#define ORG     "00000000-0000-7000-8000-00000000000a"
+#define THEIRS  "00000000-0000-7000-8000-00000000000b"
+#define PROJECT "00000000-0000-7000-8000-00000000000c"
+#define REGION  "00000000-0000-7000-8000-00000000000d"
+
+#define ROW(kind, id, more) "+" kind "@1 " id " {\"id\":\"" id "\"," more "}\n"
+
+/* A store loads what its log has; whether that holds together is for the check
+ * to say. */
+static void what_does_not_hold_together_is_found(void)
+{
+	static const char *const shelves[] = {
+		ROW("shelf", ID, "\"name\":\"same\""),
+		ROW("shelf", OTHER, "\"name\":\"same\""),
+		ROW("book", ID, "\"name\":\"b\",\"shelfId\":\"" ORG "\""),
+		"-shelf@1 " OTHER
+		"\n" ROW("book", OTHER,
+			 "\"name\":\"c\",\"alsoIds\":[\"" OTHER "\"]"),
+	};
+	static const char *const tenants[] = {
+		ROW("organization", ORG, "\"name\":\"ours\"") ROW(
+			"organization", THEIRS,
+			"\"name\":\"theirs\"") ROW("region", REGION,
+						   "\"name\":\"r\"")
+			ROW("project", PROJECT,
+			    "\"name\":\"p\",\"organizationId\":\"" THEIRS "\"")
+				ROW("network", ID,
+				    "\"name\":\"n\",\"organizationId\":\"" ORG
+				    "\",\"projectId\":\"" PROJECT
+				    "\",\"regionId\":\"" REGION "\""),
+	};
+	struct given g = {.texts = shelves, .n = 3};
+	struct err err = {0};
+	struct rig r;
+
+	CHECK(open_rows(&r, &g, &err) == 0);
+	CHECK(is_found(r.store, "has the same name as " OTHER));
+	CHECK(is_found(r.store, "names the shelf " ORG ", which is not there"));
+	CHECK(n_found == 2);
+	rig_close(&r);
+	g.n = 4;
+	memset(g.revisions, 0, sizeof(g.revisions));
+	CHECK(open_rows(&r, &g, &err) == 0);
+	CHECK(is_found(r.store, "names the shelf " OTHER ", which is not"));
+	CHECK(!is_found(r.store, "has the same name"));
+	rig_close(&r);
+	g = (struct given){.texts = tenants, .n = 1};
+	kinds_of_rows = NULL;
+	CHECK(open_rows(&r, &g, &err) == 0);
+	CHECK(is_found(r.store, "which is another organization's"));
+	CHECK(n_found == 1);
+	kinds_of_rows = shelves_kinds;
+	rig_close(&r);
+}
+
 int main(void)
 {
+	RUN(what_does_not_hold_together_is_found);
 	RUN(rows_that_nobody_wrote_are_refused);
 	RUN(a_document_that_has_become_too_large_is_refused);
 	RUN(a_log_that_begins_later_than_the_rows_end_is_refused);

@@ -390,8 +390,160 @@ static void a_group_loses_who_goes_and_nobody_else(void)
 	rig_release(&r);
 }
 
+static int put_selfish(struct tx *tx, struct err *err)
+{
+	struct rule rule = {.direction = DIRECTION_INGRESS,
+			    .protocol = PROTOCOL_ANY,
+			    .port = FIELD_NONE,
+			    .port_max = FIELD_NONE};
+	struct project p = {.meta = {.id = OTHER, .name = "q"},
+			    .organization_id = ORG};
+	struct network n = {.meta = {.id = NET, .name = "n"},
+			    .organization_id = ORG,
+			    .project_id = OTHER,
+			    .region_id = REGION,
+			    .spec.prefix = "10.0.0.0/24",
+			    .status.backed.state = BACKED_PENDING};
+	struct securitygroup g = {.meta = {.id = GROUP, .name = "g"},
+				  .organization_id = ORG,
+				  .project_id = OTHER,
+				  .region_id = REGION,
+				  .network_id = NET,
+				  .spec.rules = {&rule, 1},
+				  .status.state = BACKED_PENDING};
+
+	if (tx_put(tx, &project_kind, &p, err) < 0 ||
+	    tx_put(tx, &network_kind, &n, err) < 0 ||
+	    tx_put(tx, &securitygroup_kind, &g, err) < 0)
+		return -1;
+	rule.group_id = GROUP;
+	return tx_put(tx, &securitygroup_kind, &g, err);
+}
+
+static int drop_selfish(struct tx *tx, struct err *err)
+{
+	return tx_delete(tx, &securitygroup_kind, GROUP, err);
+}
+
+static int drop_network(struct tx *tx, struct err *err)
+{
+	tx_set_view(tx, see_nothing, NULL);
+	return tx_delete(tx, &network_kind, NET, err);
+}
+
+static int put_unseen(struct tx *tx, struct err *err)
+{
+	struct project p = {.meta = {.id = USER, .name = "r"},
+			    .organization_id = ORG};
+
+	tx_set_view(tx, see_nothing, NULL);
+	return tx_put(tx, &project_kind, &p, err);
+}
+
+static void what_refers_to_itself_alone_can_go(void)
+{
+	struct record record;
+	struct err err;
+	struct rig r;
+
+	open_all(&r);
+	CHECK(transact(&r, put_tenants).code == ERR_NONE);
+	CHECK(transact(&r, put_selfish).code == ERR_NONE);
+	CHECK(!store_user(r.store, &securitygroup_kind, GROUP, &record));
+	/* Who has it is not told to who may not see that. */
+	err = transact(&r, drop_network);
+	CHECK(err.code == ERR_CONFLICT && !strstr(err.msg, "\"g\""));
+	err = transact(&r, put_unseen);
+	CHECK(err.code == ERR_INVALID && strstr(err.msg, "there is no"));
+	CHECK(transact(&r, drop_selfish).code == ERR_NONE);
+	rig_release(&r);
+}
+
+static int leave_group(struct tx *tx, struct err *err)
+{
+	static const char *ids[] = {OTHER};
+	struct group g = *(const struct group *)tx_get(tx, &group_kind, GROUP);
+
+	g.user_ids = (struct items){ids, 1};
+	return tx_put(tx, &group_kind, &g, err);
+}
+
+static int drop_group(struct tx *tx, struct err *err)
+{
+	return tx_delete(tx, &group_kind, GROUP, err);
+}
+
+static int drop_other(struct tx *tx, struct err *err)
+{
+	return tx_delete(tx, &user_kind, OTHER, err);
+}
+
+/* The log still knows that they were in it; that is nobody's mention. */
+static void who_has_left_a_group_is_not_taken_out_of_it_again(void)
+{
+	struct record record;
+	uint64_t revision;
+	struct rig r;
+
+	open_all(&r);
+	CHECK(transact(&r, put_tenants).code == ERR_NONE);
+	CHECK(transact(&r, put_members).code == ERR_NONE);
+	CHECK(transact(&r, leave_group).code == ERR_NONE);
+	revision = store_revision(r.store);
+	CHECK(transact(&r, drop_user).code == ERR_NONE);
+	CHECK(store_get(r.store, 0, &group_kind, GROUP, &record));
+	CHECK(record.revision == revision);
+	CHECK(transact(&r, drop_group).code == ERR_NONE);
+	CHECK(transact(&r, drop_other).code == ERR_NONE);
+	CHECK(!store_get(r.store, 0, &group_kind, GROUP, &record));
+	rig_release(&r);
+}
+
+static size_t on_first, on_second;
+
+static int find_books(struct tx *tx, struct err *err)
+{
+	char a[37], b[37];
+	const char **ids;
+
+	(void)err;
+	on_first = tx_find(tx, &book_kind, "shelfId", shelves_id(a, 1, 1), 9,
+			   &ids);
+	on_second = tx_find(tx, &book_kind, "shelfId", shelves_id(b, 1, 2), 9,
+			    &ids);
+	return 0;
+}
+
+/* Where a book was, readers of the past can see; it is found where it is. */
+static void what_has_moved_is_found_where_it_is(void)
+{
+	char a[37], b[37], id[37];
+	struct deed d = {0};
+	struct book book;
+	struct rig r;
+
+	open_shelves(&r);
+	book = book_of(shelves_id(id, 2, 1), "book", shelves_id(a, 1, 1));
+	deed_shelf(&d, a, "first");
+	deed_shelf(&d, shelves_id(b, 1, 2), "second");
+	deed_book(&d, &book);
+	CHECK(deed_do(&d, &r) == ERR_NONE);
+	transact(&r, find_books);
+	CHECK(on_first == 1 && on_second == 0);
+	book.shelf_id = b;
+	d = (struct deed){0};
+	deed_book(&d, &book);
+	CHECK(deed_do(&d, &r) == ERR_NONE);
+	transact(&r, find_books);
+	CHECK(on_first == 0 && on_second == 1);
+	rig_release(&r);
+}
+
 int main(void)
 {
+	RUN(who_has_left_a_group_is_not_taken_out_of_it_again);
+	RUN(what_has_moved_is_found_where_it_is);
+	RUN(what_refers_to_itself_alone_can_go);
 	RUN(what_is_too_large_is_not_written);
 	RUN(a_batch_takes_no_more_text_than_enough);
 	RUN(ids_sort_by_age_and_never_repeat);

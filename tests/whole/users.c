@@ -19,6 +19,9 @@
 #include "store/read.h"
 #include "tape.h"
 
+/* Nobody is to see it but the machine. */
+#define USER_DATA "I2Nsb3VkLWNvbmZpZwo="
+
 enum { NAMES = 3 };
 
 struct ask *user_asks(struct rig *r, const char *method, const char *target,
@@ -178,6 +181,7 @@ static void make_network(struct rig *r, const char *project, unsigned n)
 
 void users_begin(struct rig *r)
 {
+	judge_secret(r->judge, USER_DATA);
 	make_network(r, r->start->projects[0], 0);
 	make_network(r, r->start->projects[1], 1);
 }
@@ -195,7 +199,7 @@ static void more_spec(struct rig *r, struct ask *a, const struct network *net)
 	if (roll(r, 6) == 0)
 		user_says(a, ",\"publicIp\":true");
 	if (roll(r, 8) == 0)
-		user_says(a, ",\"userData\":\"I2Nsb3VkLWNvbmZpZwo=\"");
+		user_says(a, ",\"userData\":\"" USER_DATA "\"");
 	if (g && strcmp(g->network_id, net->meta.id) == 0 && roll(r, 2))
 		user_says(a, ",\"securityGroupIds\":[\"%s\"]", g->meta.id);
 	if (v && roll(r, 3) == 0)
