@@ -481,13 +481,24 @@ bool machine_unchanged(const struct machine_view *v,
 	       machine_same(v, c);
 }
 
+/* It is on its way, and was written when it was not known how long that may
+ * take: its region was closed. */
+static bool lacks_deadline(const struct machine_view *v)
+{
+	const struct server *s = v->s;
+
+	return v->facts && !s->status.deadline &&
+	       (s->status.state == INSTANCE_PENDING ||
+		s->status.state == INSTANCE_STOPPING);
+}
+
 bool machine_same(const struct machine_view *v, const struct machine_call *c)
 {
 	const struct machine *m = &c->found[0];
 	const struct server *s = v->s;
 
 	return c->what == MACHINE_DESCRIBE && c->call.err.code == ERR_NONE &&
-	       s->status.reason.retry_at == 0 &&
+	       s->status.reason.retry_at == 0 && !lacks_deadline(v) &&
 	       settled_state(v, m->state) == s->status.state &&
 	       same(m->native_state, s->status.native_state) &&
 	       (!m->flavor || !s->status.native_flavor ||
