@@ -36,8 +36,6 @@ static int64_t there_since(struct sweep *sweep, const struct map *before,
 	struct first_sight *new;
 	size_t room = strlen(s->id) + 16;
 
-	if (s->created_at)
-		return s->created_at;
 	new = xcalloc(1, sizeof(*new) + room);
 	snprintf(new->key, room, "%d %s", s->kind, s->id);
 	if ((old = map_get(&sweep->first, new->key))) {
@@ -45,6 +43,11 @@ static int64_t there_since(struct sweep *sweep, const struct map *before,
 		return old->at;
 	}
 	old = map_get(before, new->key);
+	/* What is yet to be made was made by another clock than ours. */
+	if (!old && s->created_at && s->created_at <= began) {
+		free(new);
+		return s->created_at;
+	}
 	new->at = old ? old->at : began;
 	map_add(&sweep->first, new->key, new);
 	return new->at;

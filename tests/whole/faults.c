@@ -5,6 +5,7 @@
 
 #include "judge.h"
 #include "model/server.h"
+#include "provider/sim_place.h"
 #include "rig.h"
 #include "store/read.h"
 #include "tape.h"
@@ -65,9 +66,28 @@ static const char *no_server(struct rig *r, char id[37])
 	return id;
 }
 
-void cloud_strays(struct rig *r, const struct act *act)
+/* Another of the same server.  It is in no network, which could not be removed
+ * then; and where a launch looks for what is there, it would be taken for it. */
+static bool is_double(struct rig *r, const struct act *act,
+		      struct sim_machine *ret)
 {
 	const struct server *s = nth_server(r, act->who);
+	const struct sim_place *p =
+		act->what % 4 == 1 && s && s->status.provider_id &&
+				r->start->options->launch_tokens
+			? map_get(&r->cloud->machines, s->status.provider_id)
+			: NULL;
+
+	if (!p)
+		return false;
+	*ret = *p->doc;
+	ret->token = ret->id = ret->zone = ret->network = NULL;
+	ret->groups.n = 0;
+	return true;
+}
+
+void cloud_strays(struct rig *r, const struct act *act)
+{
 	char id[37];
 	struct field_tag tags[] = {
 		{TAG_SERVER, no_server(r, id)},
@@ -83,18 +103,14 @@ void cloud_strays(struct rig *r, const struct act *act)
 
 	if (!r->start->options->tags)
 		return;
-	if (act->what % 4 == 1 && s && s->status.provider_id)
-		tags[0].value = s->meta.id;
-	else if (act->what % 4 == 2)
+	if (act->what % 4 == 2)
 		tags[1].value = id;
-	/* Of an installation that began as a copy of this one. */
-	if (act->what % 8 == 6 && s)
-		tags[0].value = s->meta.id;
 	else if (act->what % 4 == 3)
 		ask.tags.n = 0;
 	judge_meddled(r->judge, r->cloud);
 	arena_init(&a, 1 << 20);
-	tell(r, "a stray: %u", act->what % 4);
+	tell(r, "a stray: %u%s", act->what % 4,
+	     is_double(r, act, &ask) ? ", a double" : "");
 	(void)!sim_cloud_call(r->cloud, SIM_LAUNCH, &ask, &a, &made, &err);
 	arena_release(&a);
 	judge_meddled(r->judge, r->cloud);

@@ -209,7 +209,7 @@ void rules_deeds(struct judge *j)
 			judge_broken(j, JUDGE_DOUBLED,
 				     "request %.*s was done twice",
 				     TEXT(f->doc->description));
-		if (d->refused)
+		if (d->refused && !d->repeated)
 			judge_broken(j, JUDGE_OTHER,
 				     "request %.*s was refused, and done",
 				     TEXT(f->doc->description));
@@ -222,7 +222,7 @@ void rules_refused(struct judge *j, long request)
 
 	if (!d)
 		return;
-	if (d->effects)
+	if (d->effects && !d->repeated)
 		judge_broken(j, JUDGE_OTHER,
 			     "request op-%ld was done, and refused", request);
 	d->refused = true;
@@ -232,6 +232,8 @@ void rules_asked_again(struct judge *j, long request)
 {
 	struct deed *d = deed(j, request);
 
-	if (d)
-		d->refused = false;
+	if (!d)
+		return;
+	d->refused = false;
+	d->repeated = true;
 }

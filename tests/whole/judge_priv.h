@@ -42,6 +42,7 @@ struct asking {
 struct deed {
 	unsigned effects;
 	bool refused;
+	bool repeated; /* one try may be refused, and another done */
 };
 
 struct stream_view {
