@@ -472,6 +472,24 @@ void draft_outcome(struct draft *d, const struct machine_call *c)
 		failed(d, c);
 }
 
+/* It was written down while the provider, which says how long a state may last,
+ * was not open. */
+static bool lacks_deadline(const struct machine_view *v)
+{
+	if (!v->facts || v->s->status.deadline)
+		return false;
+	switch (v->s->status.state) {
+	case INSTANCE_PENDING:
+	case INSTANCE_STOPPING:
+	case INSTANCE_TERMINATING:
+		return true;
+	case INSTANCE_UNKNOWN:
+		return !v->i->status.launched_at;
+	default:
+		return false;
+	}
+}
+
 bool machine_unchanged(const struct machine_view *v,
 		       const struct machine_call *c)
 {

@@ -180,7 +180,7 @@ static void call_done(struct job *j)
 	} else {
 		ledger_put_back(&s->ledger, &a->entry);
 		if (a->put_back)
-			a->put_back(a);
+			a->put_back(a, false);
 	}
 	close_if_unused(s);
 	pump(s);
@@ -296,6 +296,23 @@ void site_prepare(struct site *s, const struct region *doc, struct opening *ret)
 	};
 }
 
+/* What those who wait were about to ask for was meant for another provider. */
+static void tell_waiting(struct site *s)
+{
+	for (size_t rank = 0; rank < CALL_RANKS; rank++) {
+		struct list *head = &s->ledger.waiting[rank], *l, *next;
+
+		for (l = head->next; l != head; l = next) {
+			struct asking *a =
+				CONTAINER_OF(l, struct asking, entry.link);
+
+			next = l->next;
+			if (a->put_back)
+				a->put_back(a, true);
+		}
+	}
+}
+
 void site_take(struct site *s, struct opening *o)
 {
 	const struct region *doc = o->doc;
@@ -305,6 +322,7 @@ void site_take(struct site *s, struct opening *o)
 	s->options = doc->spec.options ? xstrdup(doc->spec.options) : NULL;
 	s->credentials =
 		doc->spec.credentials ? xstrdup(doc->spec.credentials) : NULL;
+	tell_waiting(s);
 	site_limit(s, doc);
 	s->regions->conf.changed(s->regions->conf.ctx, s->id);
 }

@@ -29,9 +29,9 @@ struct asking {
 	bool begun;      /* handed to a worker, not back yet */
 	unsigned put_by; /* how often the provider was too busy */
 	void (*done)(struct asking *a);
-	/* It waits again, as if it had not begun: it may be withdrawn.  May be
-	 * NULL. */
-	void (*put_back)(struct asking *a);
+	/* It waits again, as if it had not begun, or the PROVIDER that it waits
+	 * for is another: it may be withdrawn.  May be NULL. */
+	void (*put_back)(struct asking *a, bool provider);
 };
 
 struct regions_conf {

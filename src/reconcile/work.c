@@ -279,11 +279,11 @@ static void call_done(struct asking *a)
 }
 
 /* What has changed meanwhile may call for something else. */
-static void call_put_back(struct asking *a)
+static void call_put_back(struct asking *a, bool provider)
 {
 	struct work *w = CONTAINER_OF(a, struct work, asking);
 
-	if (w->poked)
+	if (provider || w->poked)
 		work_poke(w);
 }
 
