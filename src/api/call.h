@@ -62,8 +62,9 @@ struct call {
 
 	/* A change under way. */
 	struct txn txn;
-	void *object;   /* as asked for, then as written */
-	const char *of; /* what a verb makes the object of */
+	void *object; /* as asked for, then as written, until that is over */
+	struct owner owner; /* whose that was to be */
+	const char *of;     /* what a verb makes the object of */
 	int (*make)(struct call *c, struct tx *tx, void *object,
 		    struct err *err); /* in place of the noun's create() */
 	const char *key, *digest;

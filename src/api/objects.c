@@ -98,9 +98,8 @@ static int decode(struct call *c, struct node *n, enum field_mode mode,
 	return v->n ? -1 : 0;
 }
 
-static int create(struct tx *tx, void *ctx, struct err *err)
+static int make_object(struct call *c, struct tx *tx, struct err *err)
 {
-	struct call *c = ctx;
 	const struct kind *k = c->noun->kind;
 	struct meta *meta = c->object;
 	int (*make)(struct call *, struct tx *, void *, struct err *);
@@ -130,6 +129,27 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	call_audit(c, tx, "create", meta->id);
 	key_remember(c, tx, k, meta->id);
 	return 0;
+}
+
+/* Whose it is was taken from others, which may be gone when this comes to
+ * nothing after all. */
+static void keep_owner(struct call *c)
+{
+	struct owner o = kind_owner(c->noun->kind, c->object);
+	struct arena *a = c->x->arena;
+
+	c->owner = (struct owner){
+		o.organization ? arena_strdup(a, o.organization) : NULL,
+		o.project ? arena_strdup(a, o.project) : NULL};
+}
+
+static int create(struct tx *tx, void *ctx, struct err *err)
+{
+	struct call *c = ctx;
+	int r = make_object(c, tx, err);
+
+	keep_owner(c);
+	return r;
 }
 
 /* A new token's secret is told with it, this once. */

@@ -93,8 +93,10 @@ static int read_word(struct call *c, struct wait *w, struct err *err)
 		f = NULL;
 	w->state = f;
 	for (int i = 1; f && f->names[i]; i++) {
-		if (strcmp(f->names[i], word) == 0)
+		if (strcmp(f->names[i], word) == 0) {
+			buf_release(&words);
 			return 0;
+		}
 		buf_addf(&words, ", %s", f->names[i]);
 	}
 	err_set(err, ERR_INVALID, "wait must be one of changed, deleted%s",

@@ -136,17 +136,21 @@ static const char *read_object(const struct glance_row *rows, const char *p,
 
 bool glance(const struct glance_row *rows, struct text json, void *out)
 {
-	const char *end = json.at + json.len;
+	const char *end;
 
-	return json.len && read_object(rows, json.at, end, out) == end;
+	if (!json.len)
+		return false;
+	end = json.at + json.len;
+	return read_object(rows, json.at, end, out) == end;
 }
 
 bool glance_next(struct text *list, struct text *ret)
 {
-	const char *end = list->at + list->len, *p = list->at, *stop;
+	const char *end, *p = list->at, *stop;
 
-	if (!list->at || p == end)
+	if (!list->len)
 		return false;
+	end = p + list->len;
 	p++; /* the opening bracket, or a comma */
 	if (p >= end - 1)
 		return false;

@@ -87,8 +87,7 @@ void rig_close(struct rig *r);
 void rig_begin(struct rig *r, const struct setting *setting, struct disk *disk,
 	       struct keyring *keys, const struct sim_options *options);
 
-/* It is part of what happened. */
-void rig_note(struct rig *r, const void *what, size_t len);
+void rig_note(struct rig *r, const void *what, size_t len); /* it happened */
 
 /* One of 0 … n-1, by the chance of the act that is played. */
 uint64_t roll(struct rig *r, uint64_t n);
@@ -106,10 +105,8 @@ bool rig_step(struct rig *r);
 /* Time passes until something is due, or MOST milliseconds. */
 void rig_wait(struct rig *r, uint64_t most);
 
-/* The next call is made; it is answered by another step. */
+/* The next call is made; the I-th of those that were is answered. */
 void rig_call(struct rig *r);
-
-/* The I-th of those that were made is answered. */
 void rig_answer(struct rig *r, unsigned i);
 
 /* Work on things other than regions that is under way or has a time: none when
