@@ -174,20 +174,33 @@ static void write_both(struct draft *d)
 	draft_write(d, &instance_kind, &d->i);
 }
 
-/* Nothing but whether and when it was seen is other than before.  A parked
- * instance that somebody has touched stays newer than its server: see
- * plan_parked(). */
-static int write_sight(struct draft *d)
+/* Somebody has touched the instance since it was parked: it is newer than its
+ * server; see plan_parked(). */
+static bool is_touched(const struct draft *d)
 {
-	bool touched = d->s.status.reason.code &&
-		       d->i.meta.revision > d->s.meta.revision;
+	return d->s.status.reason.code &&
+	       d->i.meta.revision > d->s.meta.revision;
+}
 
+static int write_sight(struct draft *d, bool server)
+{
 	mirror(d);
 	assert(instance_may_become(d->was, d->i.status.state));
-	if (!touched)
+	if (server)
 		draft_write(d, &server_kind, &d->s);
 	draft_write(d, &instance_kind, &d->i);
 	return d->failed ? -1 : 0;
+}
+
+/* It was seen as it was.  Both documents are of one revision now: what one that
+ * was touched waited for is void. */
+static int write_seen(struct draft *d)
+{
+	struct reason *r = &d->s.status.reason;
+
+	if (is_touched(d) && r->waits_for && !r->retry_at)
+		*r = (struct reason){.failures = r->failures};
+	return write_sight(d, true);
 }
 
 int machine_write_stale(struct tx *tx, const char *instance, int64_t seen,
@@ -206,7 +219,7 @@ int machine_write_stale(struct tx *tx, const char *instance, int64_t seen,
 	if (d.s.status.observed_at < seen)
 		d.s.status.observed_at = seen;
 	d.s.status.stale_since = d.now;
-	return write_sight(&d);
+	return write_sight(&d, !is_touched(&d));
 }
 
 int machine_record(struct tx *tx, void *ctx, struct err *err)
@@ -223,7 +236,7 @@ int machine_record(struct tx *tx, void *ctx, struct err *err)
 		return 0;
 	if (c && is_of(&d, c) && machine_same(&d.v, c)) {
 		draft_observed(&d, c);
-		return write_sight(&d);
+		return write_seen(&d);
 	}
 	if (c && is_of(&d, c)) {
 		draft_outcome(&d, c);

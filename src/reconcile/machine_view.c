@@ -4,8 +4,10 @@
 
 #include "model/image.h"
 #include "model/network.h"
+#include "model/quota.h"
 #include "model/region.h"
 #include "model/securitygroup.h"
+#include "model/usage.h"
 #include "model/volume.h"
 #include "provider/front.h"
 
@@ -104,6 +106,41 @@ static void gather_volumes(struct gathering *g)
 	}
 }
 
+static int64_t charged(const struct allocation *a, const char *kind)
+{
+	const struct quota_amount *list = a->amounts.at;
+
+	for (size_t i = 0; i < a->amounts.n; i++)
+		if (strcmp(list[i].kind, kind) == 0)
+			return list[i].committed;
+	return 0;
+}
+
+/* What it may come to be was charged for: when it has run, the alternatives to
+ * what it was are given back. */
+static bool is_charged(struct gathering *g, const struct alternative *what,
+		       const struct flavor *f)
+{
+	struct instance i = *g->v->i;
+	struct quota_amount uses[USAGE_MOST];
+	const struct allocation *a;
+	char id[37];
+	size_t n;
+
+	allocation_id(i.organization_id, i.meta.id, id);
+	a = get(g, &allocation_kind, id);
+	if (!a || !f)
+		return true;
+	i.spec.alternatives = (struct items){0};
+	i.spec.flavor_id = what->flavor_id;
+	i.spec.market = what->market;
+	n = usage_of(&i, &f, 1, uses);
+	for (size_t k = 0; k < n; k++)
+		if (uses[k].committed > charged(a, uses[k].kind))
+			return false;
+	return true;
+}
+
 static void gather_flavors(struct gathering *g)
 {
 	struct alternative what;
@@ -111,6 +148,10 @@ static void gather_flavors(struct gathering *g)
 	for (size_t n = 0;
 	     n < OFFERINGS_MOST && instance_offering(g->v->i, n, &what); n++) {
 		g->v->flavors[n] = get(g, &flavor_kind, what.flavor_id);
+		if (n && !is_charged(g, &what, g->v->flavors[n])) {
+			g->v->flavors[n] = NULL;
+			continue;
+		}
 		if (!g->v->flavors[n])
 			wait_for(g, &flavor_kind, what.flavor_id);
 	}
