@@ -499,17 +499,6 @@ bool machine_unchanged(const struct machine_view *v,
 	       machine_same(v, c);
 }
 
-/* It is on its way, and was written when it was not known how long that may
- * take: its region was closed. */
-static bool lacks_deadline(const struct machine_view *v)
-{
-	const struct server *s = v->s;
-
-	return v->facts && !s->status.deadline &&
-	       (s->status.state == INSTANCE_PENDING ||
-		s->status.state == INSTANCE_STOPPING);
-}
-
 bool machine_same(const struct machine_view *v, const struct machine_call *c)
 {
 	const struct machine *m = &c->found[0];
