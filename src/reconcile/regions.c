@@ -158,7 +158,8 @@ static void pump(struct site *s)
 /* Too busy means that nothing was done: it is as if it had not begun. */
 static bool is_put_by(struct asking *a)
 {
-	return a->call->err.code == ERR_RATE && a->put_by++ < PUT_BY_MOST;
+	return a->call->err.code == ERR_RATE && !a->stale &&
+	       a->put_by++ < PUT_BY_MOST;
 }
 
 static void call_done(struct job *j)
@@ -175,13 +176,10 @@ static void call_done(struct job *j)
 		return;
 	}
 	ledger_end(&s->ledger, err, now_of(s));
-	if (!is_put_by(a)) {
-		a->done(a);
-	} else {
+	if (is_put_by(a))
 		ledger_put_back(&s->ledger, &a->entry);
-		if (a->put_back)
-			a->put_back(a, false);
-	}
+	else
+		a->done(a);
 	close_if_unused(s);
 	pump(s);
 }
@@ -201,6 +199,7 @@ void site_ask(struct site *s, struct asking *a)
 {
 	a->site = s;
 	a->put_by = 0;
+	a->stale = false;
 	a->entry.rank = a->call->rank;
 	list_init(&a->entry.link);
 	if (a->entry.rank == CALL_RANKS) {
@@ -307,8 +306,8 @@ static void tell_waiting(struct site *s)
 				CONTAINER_OF(l, struct asking, entry.link);
 
 			next = l->next;
-			if (a->put_back)
-				a->put_back(a, true);
+			if (a->moved)
+				a->moved(a);
 		}
 	}
 }

@@ -28,10 +28,11 @@ struct asking {
 	struct site *site;
 	bool begun;      /* handed to a worker, not back yet */
 	unsigned put_by; /* how often the provider was too busy */
+	bool stale; /* what it is for has changed: it is not put by again */
 	void (*done)(struct asking *a);
-	/* It waits again, as if it had not begun, or the PROVIDER that it waits
-	 * for is another: it may be withdrawn.  May be NULL. */
-	void (*put_back)(struct asking *a, bool provider);
+	/* The provider that it waits for is another: it may be withdrawn.  May
+	 * be NULL. */
+	void (*moved)(struct asking *a);
 };
 
 struct regions_conf {

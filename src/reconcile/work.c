@@ -119,16 +119,6 @@ void work_step(struct work *w)
 		work_free(w);
 }
 
-void work_poke(struct work *w)
-{
-	if (w->state == WORK_ASKING && site_withdraw(&w->asking))
-		w->state = WORK_WAITING;
-	if (w->state == WORK_WAITING)
-		queue_now(w);
-	else
-		w->poked = true;
-}
-
 bool work_other_busy(const struct work *w, const struct controller *c,
 		     const char *id)
 {
@@ -278,13 +268,27 @@ static void call_done(struct asking *a)
 	}
 }
 
-/* What has changed meanwhile may call for something else. */
-static void call_put_back(struct asking *a, bool provider)
+void work_poke(struct work *w)
 {
-	struct work *w = CONTAINER_OF(a, struct work, asking);
+	if (w->state == WORK_ASKING && site_withdraw(&w->asking)) {
+		w->state = WORK_WAITING;
+		/* One that was put by has begun, and may have done something
+		 * after all: it ends as what it last came to. */
+		if (w->asking.put_by) {
+			w->poked = true;
+			call_done(&w->asking);
+			return;
+		}
+	}
+	if (w->state == WORK_WAITING)
+		queue_now(w);
+	else
+		w->poked = w->asking.stale = true;
+}
 
-	if (provider || w->poked)
-		work_poke(w);
+static void call_moved(struct asking *a)
+{
+	work_poke(CONTAINER_OF(a, struct work, asking));
 }
 
 static void ask(struct work *w, struct site *s, struct call *c)
@@ -295,7 +299,7 @@ static void ask(struct work *w, struct site *s, struct call *c)
 	w->asking.call = c;
 	w->asking.arena = &w->arena;
 	w->asking.done = call_done;
-	w->asking.put_back = call_put_back;
+	w->asking.moved = call_moved;
 	site_ask(s, &w->asking);
 }
 

@@ -149,11 +149,11 @@ MUTATIONS = [
           "	if (w->state == WORK_WAITING)\n"
           "		queue_now(w);\n"
           "	else\n"
-          "		w->poked = true;\n",
+          "		w->poked = w->asking.stale = true;\n",
           "	if (w->state == WORK_WAITING || w->state == WORK_ASKING)\n"
           "		queue_now(w);\n"
           "	else\n"
-          "		w->poked = true;\n")],
+          "		w->poked = w->asking.stale = true;\n")],
         "engine"),
     Mutation(
         "machines that do not boot are not made for ever", 1,

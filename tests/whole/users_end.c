@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "identity/quota.h"
 #include "judge.h"
 #include "model/instance.h"
 #include "model/network.h"
@@ -170,6 +171,28 @@ static void ask_again(struct rig *r, const struct instance *i)
 	let_write(r);
 }
 
+/* It is there, and a change of it was given up. */
+static bool is_behind(const struct instance *i)
+{
+	bool parked = i->status.reason.waits_for == WAITS_CHANGE &&
+		      (i->status.state == INSTANCE_RUNNING ||
+		       i->status.state == INSTANCE_STOPPED);
+
+	return i->status.launched_at && !i->status.change.action &&
+	       (parked || !i->status.reason.code);
+}
+
+/* Nobody is kept from anything by what others use. */
+static void lift_quota(struct rig *r)
+{
+	char id[37];
+
+	quota_id(r->start->organization, id);
+	change(r, "quotas", id,
+	       "{\"limits\":[{\"kind\":\"instances\",\"limit\":1000},"
+	       "{\"kind\":\"vcpus\",\"limit\":1000}]}");
+}
+
 /* True when there was something to do about it. */
 static bool mend(struct rig *r, const char *id)
 {
@@ -186,8 +209,7 @@ static bool mend(struct rig *r, const char *id)
 		change(r, "instances", id, NULL);
 	else if (i->status.provisioning == PROVISIONING_PROVISIONED)
 		return false;
-	else if (i->status.launched_at && !i->status.reason.code &&
-		 !i->status.change.action)
+	else if (is_behind(i))
 		ask_again(r, i);
 	else
 		change(r, "instances", id, "{\"tags\":{\"go\":\"on\"}}");
@@ -202,6 +224,7 @@ bool users_mend(struct rig *r)
 
 	let_write(r);
 	change(r, "regions", r->start->region, "{\"spec\":{\"paused\":false}}");
+	lift_quota(r);
 	n = ids_of(r, &instance_kind, ids, COUNT_OF(ids));
 	for (size_t k = 0; k < n; k++)
 		mended |= mend(r, ids[k]);

@@ -105,6 +105,9 @@ static void jump(struct rig *r, uint32_t what)
 				     -1000, -30000, -3600000};
 
 	r->wall += by[what % COUNT_OF(by)];
+	/* By more than the log reaches back: it may be cut at once. */
+	if (by[what % COUNT_OF(by)] >= 3600000)
+		judge_forgets(r->judge);
 	tell(r, "the clock jumps by %lld", (long long)by[what % COUNT_OF(by)]);
 }
 
