@@ -126,8 +126,8 @@ static struct owner claimed(const struct call *c)
 {
 	int noun = permission_noun(organization_kind.plural);
 	const struct kind *k = c->noun->kind;
-	struct owner o = c->owner.organization ? c->owner
-					       : kind_owner(k, c->object);
+	struct owner o =
+		c->owner.organization ? c->owner : kind_owner(k, c->object);
 
 	/* What came to nothing has no id of its own. */
 	if (k == &organization_kind)

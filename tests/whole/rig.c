@@ -159,6 +159,8 @@ static void boot(struct rig *r)
 		.observe = quota_observe,
 		.batch_most = r->setting.batch,
 		.log_revisions = r->setting.forgets ? 20 : 1000000,
+		/* Clocks that jump make nothing too old. */
+		.log_age_ms = (int64_t)30 * 86400 * 1000,
 		.keys = r->keys,
 	};
 	struct api_conf api = {
