@@ -22,7 +22,9 @@ static int value_of(char c, const char *last)
 
 static char letter_of(uint32_t value, const char *last)
 {
-	return value < 62 ? letters[value] : last[value - 62];
+	if (value < 62)
+		return letters[value];
+	return last[value - 62];
 }
 
 static long decode(const char *text, size_t len, const char *last,

@@ -40,13 +40,11 @@ struct machine_view {
 	int64_t region_touched; /* when an operator last changed it */
 	int64_t now;
 	int64_t behind; /* what the clock is behind that, if it is */
-	/* Since when time has run evenly: what is older may have been just
-	 * then. */
-	int64_t even;
+	int64_t even; /* since when time has run so: what is older may be new */
 	/* The latest that a launch of this try may have been asked for; 0: it
 	 * certainly was not. */
 	int64_t called_at;
-	int64_t look_at; /* it is to be seen once, then or later; 0: it need not */
+	int64_t look_at; /* it is to be seen once, not sooner; 0: it need not */
 	const char *missing;      /* what a launch waits for, in words */
 	unsigned volumes_ready;   /* bits: which of spec.volumes can be had */
 	const char *volume_waits; /* what the others wait for, in words */

@@ -261,7 +261,7 @@ static void page_done(struct work *w, struct call *call)
 		err_set(&c->call.err, ERR_PROVIDER, "the list has no end");
 	if (!c->call.err.code && !p)
 		err_set(&c->call.err, ERR_UNAVAILABLE, "it was closed");
-	if (c->call.err.code) {
+	if (c->call.err.code || !p) {
 		give_up(w, m, &c->call.err);
 		return;
 	}

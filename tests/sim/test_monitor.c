@@ -461,39 +461,22 @@ static int list_others(struct provider *p, const struct machine_filter *filter,
 	return 0;
 }
 
-static struct machine_ops loose_machines;
-static struct driver loose;
-
-static void loosen(void *ctx, const char *region, const struct provider *p)
-{
-	(void)ctx;
-	(void)region;
-	loose_machines = *sim_driver.machines;
-	loose_machines.list = list_others;
-	loose = sim_driver;
-	loose.machines = &loose_machines;
-	((struct provider *)(uintptr_t)p)->driver = &loose;
-}
-
-static void tighten(void *ctx, const char *region, const struct provider *p)
-{
-	(void)ctx;
-	(void)region;
-	((struct provider *)(uintptr_t)p)->driver = &sim_driver;
-}
-
 static void what_is_not_ours_is_no_orphan_whoever_lists_it(void)
 {
+	struct machine_ops machines = *sim_driver.machines;
+	struct driver loose = sim_driver;
 	struct yard y;
 
+	machines.list = list_others;
+	loose.machines = &machines;
 	herd_open(&y, WINDOW, 1);
 	yard_remove_orphans(&y, 1);
 	yard_launch(&y, NOBODY, OTHERS);
-	engine_providers(y.engine, loosen, NULL);
+	yard_provider(&y)->driver = &loose;
 	yard_run(&y, 60 * MINUTE);
 	CHECK(seen(&y)->orphan_count == 0);
 	CHECK(yard_machines(&y) == 2);
-	engine_providers(y.engine, tighten, NULL);
+	yard_provider(&y)->driver = &sim_driver;
 	yard_close(&y);
 }
 

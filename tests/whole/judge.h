@@ -98,7 +98,7 @@ void judge_answered(struct judge *j, unsigned asked,
  * taken up after that revision; and an event of it.  ID is NULL or "" when the
  * event has none. */
 void judge_stream(struct judge *j, unsigned stream, const char *kind,
-		  uint64_t after);
+		  uint64_t from);
 void judge_event(struct judge *j, unsigned stream, const char *event,
 		 const char *id, const char *data, size_t len);
 

@@ -249,13 +249,13 @@ void judge_sums(struct judge *j, const struct quota_sums *sums)
 			arena_memdup(&j->arena, s->scope.at, s->scope.len);
 		char *kind = arena_memdup(&j->arena, s->kind.at, s->kind.len);
 		struct quota_use use = quota_used(sums, scope, kind);
+		int64_t used = use.committed + use.reserved;
 
-		if (use.committed + use.reserved != s->used)
+		if (used != s->used)
 			judge_broken(j, JUDGE_QUOTA,
 				     "the server thinks that %s uses %lld %s, "
 				     "and it is %lld",
-				     scope,
-				     (long long)(use.committed + use.reserved),
-				     kind, (long long)s->used);
+				     scope, (long long)used, kind,
+				     (long long)s->used);
 	}
 }

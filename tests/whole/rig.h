@@ -88,17 +88,14 @@ void rig_begin(struct rig *r, const struct setting *setting, struct disk *disk,
 	       struct keyring *keys, const struct sim_options *options);
 
 void rig_note(struct rig *r, const void *what, size_t len); /* it happened */
-
 /* One of 0 … n-1, by the chance of the act that is played. */
 uint64_t roll(struct rig *r, uint64_t n);
-
 /* Say it, if somebody listens. */
 void tell(struct rig *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The server is lost, and starts again on what is there. */
 void rig_crash(struct rig *r);
-
 /* A step that can be taken without time passing; false: there is none. */
 bool rig_step(struct rig *r);
 

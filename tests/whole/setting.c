@@ -50,8 +50,7 @@ const char *setting_options(const struct setting *s)
 
 struct sim_options setting_weather(const struct start *s, uint32_t what)
 {
-	static const struct sim_capacity little = {.flavor = "sim.small",
-						   .count = 2};
+	static struct sim_capacity little = {.flavor = "sim.small", .count = 2};
 	struct sim_options o = *s->options;
 
 	switch (what % 10) {
@@ -69,7 +68,7 @@ struct sim_options setting_weather(const struct start *s, uint32_t what)
 		o.stop_ignored_rate = 300;
 		break;
 	case 4:
-		o.capacity = (struct items){(void *)(uintptr_t)&little, 1};
+		o.capacity = (struct items){&little, 1};
 		break;
 	case 5:
 		o.account_quota = 2;

@@ -27,15 +27,19 @@ struct totals {
 };
 
 /* The seed that is being played, for when the program itself fails. */
-static volatile uint64_t playing;
+static char playing[64];
+static volatile sig_atomic_t playing_len;
+
+static void say_playing(uint64_t seed)
+{
+	playing_len = snprintf(playing, sizeof(playing),
+			       "# seed %llu: the program fails\n",
+			       (unsigned long long)seed);
+}
 
 static void tell_seed(int signal_number)
 {
-	char text[64];
-	int n = snprintf(text, sizeof(text), "# seed %llu: signal %d\n",
-			 (unsigned long long)playing, signal_number);
-
-	if (write(STDOUT_FILENO, text, (size_t)n) != n)
+	if (write(STDOUT_FILENO, playing, (size_t)playing_len) < 0)
 		_exit(2);
 	signal(signal_number, SIG_DFL);
 	raise(signal_number);
@@ -90,7 +94,7 @@ static void play_many(uint64_t from, uint64_t count, struct totals *ret)
 
 	*ret = (struct totals){0};
 	for (uint64_t n = 0; n < count && ret->bad < BAD_MOST; n++) {
-		playing = from + n;
+		say_playing(from + n);
 		tape_make(&t, from + n);
 		whole_play(&t, false, &p);
 		ret->histories++;

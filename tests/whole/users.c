@@ -439,7 +439,7 @@ static void quota(struct rig *r, const struct act *act)
 static void read_some(struct rig *r, const struct act *act)
 {
 	const struct instance *i = nth(r, &instance_kind, act->who);
-	uint64_t newest = store_revision(r->store);
+	uint64_t newest = store_revision(r->store), at;
 
 	switch (act->what % 6) {
 	case 0:
@@ -447,9 +447,9 @@ static void read_some(struct rig *r, const struct act *act)
 				     1 + act->seed % 4));
 		break;
 	case 1:
-		user_sends(user_asks(
-			r, "GET", "/v1/servers?at=%llu",
-			(unsigned long long)(1 + act->seed % newest)));
+		at = 1 + act->seed % newest;
+		user_sends(user_asks(r, "GET", "/v1/servers?at=%llu",
+				     (unsigned long long)at));
 		break;
 	case 2:
 		user_sends(user_asks(r, "GET", "/v1/organizations/%s/usage",
