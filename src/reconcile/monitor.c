@@ -469,6 +469,7 @@ static void write_sightings(struct work *w, struct sweep *sweep,
 
 	write->known = (struct machine_known){.started = work_started(w),
 					      .even = work_even_since(w),
+					      .behind = work_behind(w),
 					      .can = machine_can(p->provider)};
 	write->facts = p->facts;
 	write->random = work_random(w);
