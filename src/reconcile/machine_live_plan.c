@@ -179,6 +179,8 @@ static void plan_settle(const struct machine_view *v, struct machine_step *ret)
 	    !i->status.reason.code && !v->s->status.reason.code &&
 	    !v->s->status.reason.failures)
 		plan_still(v, ret);
+	else if (view_unseen(v)) /* a crash must not find it settled */
+		plan_still(v, ret);
 	else
 		plan_do(ret, MACHINE_SETTLE);
 }

@@ -1,5 +1,8 @@
 #include "tape.h"
 
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
@@ -83,28 +86,52 @@ static enum act_kind kind_of(const char *name)
 	return 0;
 }
 
-static int read_line(struct tape *t, const char *line, struct err *err)
+/* The next number of the line; false when there is none. */
+static bool number(char **at, uint64_t *ret)
 {
-	unsigned long long seed;
-	struct act a = {0};
-	char name[16];
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(*at, &end, 10);
+	if (end == *at || errno)
+		return false;
+	*at = end;
+	return true;
+}
+
+static bool read_act(struct act *a, const char *name, char *rest)
+{
+	uint64_t who, what, seed;
+
+	if (!number(&rest, &who) || !number(&rest, &what) ||
+	    !number(&rest, &seed))
+		return false;
+	*a = (struct act){kind_of(name), (uint32_t)who, (uint32_t)what,
+			  (uint32_t)seed};
+	return a->kind != 0;
+}
+
+static int read_line(struct tape *t, char *line, struct err *err)
+{
+	char *rest = line + strcspn(line, " \n");
+	uint64_t n = 0;
 
 	if (line[0] == '#' || line[0] == '\n')
 		return 0;
-	if (sscanf(line, "seed %llu", &seed) == 1) {
-		t->seed = seed;
+	if (*rest)
+		*rest++ = 0;
+	if (strcmp(line, "seed") == 0 && number(&rest, &t->seed))
+		return 0;
+	if (strcmp(line, "setting") == 0 && number(&rest, &n)) {
+		t->setting = (uint32_t)n;
 		return 0;
 	}
-	if (sscanf(line, "setting %u", &t->setting) == 1)
-		return 0;
-	if (sscanf(line, "%15s %u %u %u", name, &a.who, &a.what, &a.seed) == 4)
-		a.kind = kind_of(name);
-	if (!a.kind)
-		return err_set(err, ERR_INVALID, "no act: %s", line);
 	if (t->n == TAPE_MOST)
 		return err_set(err, ERR_TOO_LARGE, "a tape has %d acts at most",
 			       TAPE_MOST);
-	t->acts[t->n++] = a;
+	if (!read_act(&t->acts[t->n], line, rest))
+		return err_set(err, ERR_INVALID, "no act: %s", line);
+	t->n++;
 	return 0;
 }
 
