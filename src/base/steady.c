@@ -1,7 +1,8 @@
 #include "base/steady.h"
 
-/* The clocks may differ by so much, and by a thousandth, without a leap. */
-#define SLACK_MS 50
+/* The clocks may differ by so much, and by a thousandth, without a leap: they
+ * are of milliseconds.  What is more makes a window short by as much. */
+#define SLACK_MS 2
 
 /* It is AT now, or later by what has passed. */
 static void go_on(struct steady *s, int64_t at)

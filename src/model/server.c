@@ -35,6 +35,10 @@ static const struct field asked_fields[] = {
 	 "What it may send as.", TEXTS},
 	{"tagsDigest", FIELD_STRING, 0, ASKED(tags_digest),
 	 "The digest of its tags."},
+	{"accessBegun", FIELD_BOOL, 0, ASKED(access_begun),
+	 "Groups or addresses are being changed: it may have either."},
+	{"tagsBegun", FIELD_BOOL, 0, ASKED(tags_begun),
+	 "Its tags are being changed."},
 	{0},
 };
 

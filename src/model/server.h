@@ -42,6 +42,9 @@ struct server {
 		bool public_ip;
 		struct items sources;
 		const char *tags_digest; /* of the instance's tags */
+		/* A call that changes who reaches it, or its tags, may have been
+		 * made since: what came of it is not written down. */
+		bool access_begun, tags_begun;
 	} asked;
 
 	struct {

@@ -19,8 +19,11 @@ static bool call(struct machine_step *ret, enum machine_do what)
 /* Nobody can tell what it does, and that has been so for long. */
 static bool is_lost(const struct machine_view *v)
 {
+	int64_t since = v->s->meta.updated_at > v->even ? v->s->meta.updated_at
+							: v->even;
+
 	return v->s->status.state == INSTANCE_UNKNOWN &&
-	       v->now >= v->s->meta.updated_at + (int64_t)v->facts->launch_ms;
+	       v->now >= since + (int64_t)v->facts->launch_ms;
 }
 
 /* It may be asked for something without being looked at first. */

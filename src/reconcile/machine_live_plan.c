@@ -25,7 +25,8 @@ static bool access_fits(const struct machine_view *v)
 	const struct instance *i = v->i;
 	const struct server *s = v->s;
 
-	return s->asked.public_ip == i->spec.public_ip &&
+	return !s->asked.access_begun &&
+	       s->asked.public_ip == i->spec.public_ip &&
 	       same_texts(&s->asked.security_group_ids,
 			  &i->spec.security_group_ids) &&
 	       same_texts(&s->asked.sources, &i->spec.sources);
@@ -67,17 +68,21 @@ static bool plan_settings(const struct machine_view *v,
 		if (v->missing)
 			plan_await(v, ret, v->missing);
 		else
-			plan_do(ret, MACHINE_ACCESS);
+			plan_do(ret, s->asked.access_begun
+					     ? MACHINE_ACCESS
+					     : MACHINE_BEGIN_ACCESS);
 	} else if (i->spec.root_disk.size_gib > s->asked.root_disk_gib &&
 		   view_can(v, CAN_GROW_ROOT_DISK)) {
 		plan_do(ret, MACHINE_GROW);
 	} else if (!flavor_fits(v) && view_can(v, CAN_RESIZE_LIVE) &&
 		   v->flavors[0]) {
 		plan_do(ret, MACHINE_RESIZE);
+	} else if (view_can(v, CAN_TAG) && s->asked.tags_begun) {
+		plan_do(ret, MACHINE_TAG);
 	} else if (view_can(v, CAN_TAG) &&
 		   !same(s->asked.tags_digest,
 			 machine_tags_digest(&i->meta.tags, digest))) {
-		plan_do(ret, MACHINE_TAG);
+		plan_do(ret, MACHINE_BEGIN_TAG);
 	} else {
 		return false;
 	}

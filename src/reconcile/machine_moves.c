@@ -193,6 +193,14 @@ static void drop_change(struct draft *d, const char *why)
 void draft_move(struct draft *d, const struct machine_step *step)
 {
 	switch (step->what) {
+	case MACHINE_BEGIN_ACCESS:
+		d->s.asked.access_begun = true;
+		/* It may have an address from now on, and is charged for it. */
+		d->s.asked.public_ip |= d->i.spec.public_ip;
+		break;
+	case MACHINE_BEGIN_TAG:
+		d->s.asked.tags_begun = true;
+		break;
 	case MACHINE_CLAIM:
 		claim(d, step->volume);
 		break;

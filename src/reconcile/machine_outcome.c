@@ -263,6 +263,7 @@ static void accessed(struct draft *d, const struct machine_call *c)
 	d->s.asked.security_group_ids = c->group_ids;
 	d->s.asked.sources = c->sources;
 	d->s.asked.public_ip = c->spec.public_ip;
+	d->s.asked.access_begun = false;
 	draft_narrow(d);
 	if (c->n_found)
 		seen(d, &c->found[0]);
@@ -344,6 +345,7 @@ static void succeeded(struct draft *d, const struct machine_call *c)
 		break;
 	case MACHINE_TAG:
 		d->s.asked.tags_digest = c->tags_digest;
+		d->s.asked.tags_begun = false;
 		break;
 	case MACHINE_ACCESS:
 		accessed(d, c);

@@ -41,9 +41,7 @@ struct machine_view {
 	int64_t now;
 	int64_t behind; /* what the clock is behind that, if it is */
 	int64_t even; /* since when time has run so: what is older may be new */
-	/* The latest that a launch of this try may have been asked for; 0: it
-	 * certainly was not. */
-	int64_t called_at;
+	int64_t called_at; /* the latest that this try may have been; 0: never */
 	int64_t look_at; /* it is to be seen once, not sooner; 0: it need not */
 	const char *missing;      /* what a launch waits for, in words */
 	unsigned volumes_ready;   /* bits: which of spec.volumes can be had */
@@ -77,6 +75,8 @@ enum machine_do {
 	MACHINE_DETACH,
 
 	/* Writing down. */
+	MACHINE_BEGIN_ACCESS, /* it may have been done from now on */
+	MACHINE_BEGIN_TAG,
 	MACHINE_CLAIM,   /* `volume` is to be attached to it, and to no other */
 	MACHINE_EXPIRE,  /* begin its deletion */
 	MACHINE_TRY,     /* another try, with `offering` */

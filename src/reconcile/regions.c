@@ -312,12 +312,21 @@ static void tell_waiting(struct site *s)
 	}
 }
 
+/* By our clock: the provider's may run otherwise, and both are of whole
+ * milliseconds. */
+static uint32_t widened(uint32_t window_ms)
+{
+	return window_ms ? window_ms + window_ms / 100 + 10 : 0;
+}
+
 void site_take(struct site *s, struct opening *o)
 {
 	const struct region *doc = o->doc;
+	uint32_t *window = &s->place.facts.consistency_ms;
 
 	s->provider = o->provider;
 	s->place = (struct place){o->provider, o->provider->facts};
+	*window = widened(*window);
 	s->options = doc->spec.options ? xstrdup(doc->spec.options) : NULL;
 	s->credentials =
 		doc->spec.credentials ? xstrdup(doc->spec.credentials) : NULL;

@@ -431,12 +431,12 @@ MUTATIONS = [
     Mutation(
         "a list that is not whole says nothing", 8,
         [("src/reconcile/monitor.c",
-          "	if (c->call.err.code) {\n"
+          "	if (c->call.err.code || !p) {\n"
           "		give_up(w, m, &c->call.err);\n"
           "		return;\n"
           "	}\n"
           "	for (size_t i",
-          "	if (c->call.err.code && !p) {\n"
+          "	if (!p) {\n"
           "		give_up(w, m, &c->call.err);\n"
           "		return;\n"
           "	}\n"

@@ -66,6 +66,8 @@ static void set_server(struct setup *x, const struct given *g)
 	s->asked.market = MARKET_ON_DEMAND;
 	s->asked.root_disk_gib = 10;
 	s->asked.tags_digest = g->was_tagged ? "digest" : NULL;
+	s->asked.access_begun = g->access_begun;
+	s->asked.tags_begun = g->tags_begun;
 	if (g->other_group)
 		s->asked.security_group_ids =
 			(struct items){&x->other_group, 1};

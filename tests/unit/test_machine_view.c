@@ -4,6 +4,7 @@
 
 #include "model/image.h"
 #include "model/network.h"
+#include "model/quota.h"
 #include "model/region.h"
 #include "model/securitygroup.h"
 #include "model/volume.h"
@@ -27,7 +28,7 @@ static const void *look(void *ctx, const struct kind *k, const char *id)
 	struct store_of *s = ctx;
 
 	(void)id;
-	if (k == s->gone)
+	if (k == s->gone || k == &allocation_kind)
 		return NULL;
 	return k == &region_kind          ? (void *)&s->region
 	       : k == &network_kind       ? (void *)&s->network
@@ -75,7 +76,8 @@ static struct view view_of(struct store_of *s)
 	const struct machine_look how = {look, s};
 
 	arena_init(&x.arena, 1 << 20);
-	x.i.meta.id = "i";
+	x.i.meta.id = "00000000-0000-7000-8000-000000000001";
+	x.i.organization_id = "00000000-0000-7000-8000-00000000000a";
 	x.i.region_id = "region";
 	x.i.network_id = "net";
 	x.i.spec.image_id = "image";
@@ -161,7 +163,9 @@ static void a_volume_is_had_by_one_and_when_it_is_there(void)
 		bool free;
 	} cases[] = {
 		{"it is free", .free = true},
-		{"it is ours", .instance = "i", .free = true},
+		{"it is ours",
+		 .instance = "00000000-0000-7000-8000-000000000001",
+		 .free = true},
 		{"it is another's", .instance = "other"},
 		{"it is not there", .gone = true},
 		{"it is being deleted", .deleted = true},
