@@ -23,7 +23,7 @@ struct given {
 	int alternatives;
 	/* What differs between what is wanted and what was asked. */
 	bool flavor, image, groups, source, public_ip, disk, tags;
-	bool other_group, was_tagged;   /* what it was asked for had */
+	bool other_group, was_tagged; /* what it was asked for had */
 	bool access_begun, tags_begun;
 	int volumes, attached, claimed; /* bits */
 	unsigned volumes_ready;
