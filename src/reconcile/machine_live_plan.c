@@ -174,17 +174,17 @@ static void plan_still(const struct machine_view *v, struct machine_step *ret)
 static void plan_settle(const struct machine_view *v, struct machine_step *ret)
 {
 	const struct instance *i = v->i;
+	bool settled = i->status.observed_generation == i->meta.generation &&
+		       i->status.provisioning == PROVISIONING_PROVISIONED &&
+		       !i->status.reason.code && !v->s->status.reason.code &&
+		       !v->s->status.reason.failures;
 
 	if (is_behind(v)) {
 		plan_rest(ret, 0);
 		return;
 	}
-	if (i->status.observed_generation == i->meta.generation &&
-	    i->status.provisioning == PROVISIONING_PROVISIONED &&
-	    !i->status.reason.code && !v->s->status.reason.code &&
-	    !v->s->status.reason.failures)
-		plan_still(v, ret);
-	else if (view_unseen(v)) /* a crash must not find it settled */
+	/* A crash must not find settled what was not seen. */
+	if (settled || view_unseen(v))
 		plan_still(v, ret);
 	else
 		plan_do(ret, MACHINE_SETTLE);
