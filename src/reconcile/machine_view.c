@@ -177,7 +177,7 @@ static int64_t called_at(const struct server *s, const struct machine_known *k)
 static int64_t look_at(const struct server *s, const struct machine_known *k)
 {
 	return k->facts && !k->facts->tags && s->meta.created_at <= k->started
-		       ? k->started + k->facts->call_ms
+		       ? k->started + k->facts->call_ms + 1
 		       : 0;
 }
 

@@ -314,7 +314,7 @@ static void a_look_is_due_where_there_are_no_lists(void)
 		int64_t created;
 		bool tags;
 		int64_t want;
-	} cases[] = {{5, false, 17}, {5, true, 0}, {20, false, 0}};
+	} cases[] = {{5, false, 18}, {5, true, 0}, {20, false, 0}};
 
 	for (size_t n = 0; n < COUNT_OF(cases); n++) {
 		struct store_of s = all_there();
