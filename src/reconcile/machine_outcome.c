@@ -497,8 +497,10 @@ bool machine_unchanged(const struct machine_view *v,
 {
 	if (c->what == MACHINE_DESCRIBE && c->call.err.code == ERR_NOT_FOUND)
 		return !is_sure(v, c);
-	return !v->s->status.stale_since && !view_unseen(v) &&
-	       machine_same(v, c);
+	/* That it was seen is worth writing when that is what was due. */
+	if (view_unseen(v) && c->call.began >= v->look_at)
+		return false;
+	return !v->s->status.stale_since && machine_same(v, c);
 }
 
 bool machine_same(const struct machine_view *v, const struct machine_call *c)
