@@ -76,6 +76,12 @@ void judge_secret(struct judge *j, const char *text)
 		j->secrets[j->n_secrets++] = arena_strdup(&j->arena, text);
 }
 
+void judge_clock(struct judge *j, int64_t wall)
+{
+	if (wall > j->wall_most)
+		j->wall_most = wall;
+}
+
 void judge_forgets(struct judge *j)
 {
 	j->forgets = true;
@@ -104,8 +110,7 @@ void judge_row(struct judge *j, const struct row *row, int64_t wall)
 		j->time_most = row->at;
 	}
 	j->wall = wall;
-	if (wall > j->wall_most)
-		j->wall_most = wall;
+	judge_clock(j, wall);
 	view_row(j, row);
 	rules_secrets(j, row->data, row->len, "a row");
 	rules_quota(j);

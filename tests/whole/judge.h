@@ -69,6 +69,10 @@ void judge_meddled(struct judge *j, struct sim_cloud *cloud);
 /* This is a secret that users give: it is in no row, answer or event. */
 void judge_secret(struct judge *j, const char *text);
 
+/* The clock says WALL, and is about to be set: what was begun by then and is
+ * not on the disk yet went by it. */
+void judge_clock(struct judge *j, int64_t wall);
+
 /* Little of the past is kept: keys of requests are forgotten, streams end. */
 void judge_forgets(struct judge *j);
 

@@ -580,8 +580,7 @@ void judge_called(struct judge *j, struct sim_cloud *cloud, uint64_t since,
 	/* Where the clock was put back, what is written goes on as it was. */
 	if (wall - cloud->now > j->ahead_most)
 		j->ahead_most = wall - cloud->now;
-	if (wall > j->wall_most)
-		j->wall_most = wall;
+	judge_clock(j, wall);
 	j->time_most = cloud->now + j->ahead_most;
 	look(&l);
 }

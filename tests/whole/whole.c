@@ -104,6 +104,7 @@ static void jump(struct rig *r, uint32_t what)
 	static const int64_t by[] = {1000,  90000,  3600000,
 				     -1000, -30000, -3600000};
 
+	judge_clock(r->judge, r->wall);
 	r->wall += by[what % COUNT_OF(by)];
 	/* By more than the log reaches back: it may be cut at once. */
 	if (by[what % COUNT_OF(by)] >= 3600000)
