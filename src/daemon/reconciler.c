@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "daemon/question.h"
 #include "loop/pool.h"
 #include "model/region.h"
 #include "provider/counts.h"
 #include "reconcile/engine.h"
-#include "reconcile/live.h"
 #include "store/store.h"
 
 struct reconciler {
@@ -45,38 +45,9 @@ static void on_timer(void *ctx)
 	engine_turn(((struct reconciler *)ctx)->engine);
 }
 
-/* A question of the API's on its way to the engine. */
-struct asked {
-	struct live_call call; /* first */
-	struct live_question *question;
-};
-
-static void answered(struct live_call *c, const struct err *err,
-		     const char *text, size_t len)
-{
-	struct live_question *q = ((struct asked *)c)->question;
-
-	free(c);
-	if (!err)
-		buf_add(&q->text, text, len);
-	q->done(q, err);
-}
-
 static void ask(void *ctx, struct live_question *q)
 {
-	struct engine *e = ((struct reconciler *)ctx)->engine;
-	struct asked *a = xcalloc(1, sizeof(*a));
-
-	a->call.done = answered;
-	a->question = q;
-	if (q->what == LIVE_LOOK)
-		live_look(e, q->instance_id, q->since, &a->call);
-	else if (q->what == LIVE_CONSOLE_OUTPUT)
-		live_console_output(e, q->instance_id, q->length, &a->call);
-	else
-		live_console(e, q->instance_id,
-			     q->what == LIVE_VNC ? CONSOLE_VNC : CONSOLE_SERIAL,
-			     &a->call);
+	question_ask(((struct reconciler *)ctx)->engine, q);
 }
 
 struct reconciler *reconciler_new(const struct reconciler_conf *conf)

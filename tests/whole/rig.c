@@ -10,11 +10,11 @@
 #include "base/mem.h"
 #include "base/seal.h"
 #include "daemon/provider.h"
+#include "daemon/question.h"
 #include "identity/quota.h"
 #include "judge.h"
 #include "reconcile/cascade.h"
 #include "reconcile/engine_priv.h"
-#include "reconcile/live.h"
 #include "reconcile/machine.h"
 #include "start.h"
 #include "users.h"
@@ -100,36 +100,9 @@ static void wake(void *ctx, uint64_t mono_ms)
 	((struct rig *)ctx)->wake = mono_ms;
 }
 
-/* A question of the API's on its way to the engine, as in the daemon. */
-struct asked {
-	struct live_call call; /* first */
-	struct live_question *question;
-};
-
-static void live_answered(struct live_call *c, const struct err *err,
-			  const char *text, size_t len)
-{
-	struct live_question *q = ((struct asked *)c)->question;
-
-	free(c);
-	if (!err)
-		buf_add(&q->text, text, len);
-	q->done(q, err);
-}
-
 static void live_ask(void *ctx, struct live_question *q)
 {
-	struct engine *e = ((struct rig *)ctx)->engine;
-	struct asked *a = xcalloc(1, sizeof(*a));
-
-	a->call.done = live_answered;
-	a->question = q;
-	if (q->what == LIVE_CONSOLE_OUTPUT)
-		live_console_output(e, q->instance_id, q->length, &a->call);
-	else
-		live_console(e, q->instance_id,
-			     q->what == LIVE_VNC ? CONSOLE_VNC : CONSOLE_SERIAL,
-			     &a->call);
+	question_ask(((struct rig *)ctx)->engine, q);
 }
 
 static void boot_engine(struct rig *r)
