@@ -473,8 +473,9 @@ static void read_some(struct rig *r, const struct act *act)
 		break;
 	default:
 		if (i)
-			user_sends(user_asks(r, "GET", "/v1/instances/%s",
-					     i->meta.id));
+			user_sends(user_asks(
+				r, "GET", "/v1/instances/%s%s", i->meta.id,
+				act->seed % 2 ? "?maxStalenessMs=1000" : ""));
 	}
 }
 
