@@ -540,8 +540,34 @@ static void an_engine_that_is_behind_the_log_looks_at_everything(void)
 	end(&y, id);
 }
 
+/* A provider's clock is not ours: what it says takes so long may take longer
+ * by ours, and what it does at once does. */
+static void a_window_is_wider_by_our_clock(void)
+{
+	static const struct {
+		const char *options;
+		uint32_t least, most;
+	} cases[] = {
+		{"{\"consistencyMs\":200}", 205, 250},
+		{"{\"consistencyMs\":60000}", 60600, 62000},
+		{"{}", 0, 0},
+	};
+
+	for (size_t n = 0; n < COUNT_OF(cases); n++) {
+		const struct place *p;
+		struct yard y;
+
+		yard_open(&y, cases[n].options);
+		p = site_place(regions_site(y.engine->regions, YARD_REGION));
+		CHECK(p->facts.consistency_ms >= cases[n].least);
+		CHECK(p->facts.consistency_ms <= cases[n].most);
+		yard_close(&y);
+	}
+}
+
 int main(void)
 {
+	RUN(a_window_is_wider_by_our_clock);
 	RUN(a_snapshot_waits_for_a_machine);
 	RUN(a_snapshot_of_what_never_was_is_given_up);
 	RUN(a_snapshot_that_is_being_made_outlives_its_machine);
