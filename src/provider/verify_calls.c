@@ -94,6 +94,11 @@ static const struct clock *clock_of(const struct verify *v)
 	return v->conf->clock ? v->conf->clock : &clock_system;
 }
 
+uint64_t verify_now(const struct verify *v)
+{
+	return clock_mono(clock_of(v));
+}
+
 char *verify_uuid(struct verify *v, struct arena *a)
 {
 	struct random *r = v->conf->random ? v->conf->random : &random_system;
@@ -143,10 +148,10 @@ void verify_keep(struct verify *v, const char *id, const char *server)
 static int launch(struct verify *v, const struct machine_spec *spec,
 		  struct machine *ret)
 {
-	uint64_t begun = clock_mono(clock_of(v));
+	uint64_t begun = verify_now(v);
 	int r = provider_launch(v->p, spec, &v->arena, ret, &v->err);
 
-	v->launch_took = clock_mono(clock_of(v)) - begun;
+	v->launch_took = verify_now(v) - begun;
 	return r;
 }
 
@@ -166,7 +171,7 @@ bool verify_launch(struct verify *v, struct machine_spec *spec, bool fresh,
 		if (!verify_retry(v, "launch"))
 			return false;
 	}
-	v->launched_at = clock_mono(clock_of(v));
+	v->launched_at = verify_now(v);
 	if (!check_machine(v, ret))
 		return false;
 	if (fresh)
@@ -203,7 +208,7 @@ bool verify_describe(struct verify *v, const char *id, struct machine *ret)
 	v->waited = 0;
 	while (provider_describe(v->p, id, &v->arena, ret, &v->err) < 0) {
 		if (v->err.code == ERR_NOT_FOUND &&
-		    clock_mono(clock_of(v)) < seen) {
+		    verify_now(v) < seen) {
 			verify_sleep(v, verify_poll_ms(v));
 			continue;
 		}
@@ -252,7 +257,7 @@ static bool look_gone(struct verify *v, const char *id, struct arena *a)
 	if (provider_describe(v->p, id, a, &m, &v->err) == 0)
 		return check_machine(v, &m) && m.state == INSTANCE_TERMINATED;
 	if (v->err.code == ERR_NOT_FOUND)
-		return clock_mono(clock_of(v)) >= seen;
+		return verify_now(v) >= seen;
 	verify_retry(v, "describe after terminate");
 	return false;
 }

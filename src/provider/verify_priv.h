@@ -76,6 +76,9 @@ bool verify_retry(struct verify *v, const char *what);
 void verify_sleep(struct verify *v, uint64_t ms);
 uint64_t verify_poll_ms(const struct verify *v);
 
+/* By the clock that does not jump, in ms. */
+uint64_t verify_now(const struct verify *v);
+
 /* Fails the check with the err of the last call. */
 void verify_err(struct verify *v, const char *what);
 
