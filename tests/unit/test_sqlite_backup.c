@@ -410,7 +410,8 @@ static void a_backup_is_one_moment_of_a_busy_server(void)
 		usleep(1000);
 	usleep(20000);
 	files_path(file, out, "backup");
-	for (unsigned i = 0; i < rig_seeds(10, 10) + 1 && test_ok; i++) {
+	/* A moment that the writer had no time to move on from is the same. */
+	for (unsigned i = 0; i < rig_seeds(10, 10) + 1 && test_ok;) {
 		struct err err = {0};
 		uint64_t revision;
 
@@ -421,7 +422,8 @@ static void a_backup_is_one_moment_of_a_busy_server(void)
 		if (err.msg[0])
 			printf("# %s\n", err.msg);
 		revision = check_moment(&back);
-		CHECK(revision > last);
+		CHECK(revision >= last);
+		i += revision > last;
 		last = revision;
 		unlink(file);
 	}
