@@ -189,6 +189,7 @@ void engine_turn(struct engine *e)
 	struct queued *q;
 
 	e->armed = QUEUE_NEVER;
+	looks_hear(e);
 	regions_turn(e->regions, now);
 	for (int i = 0; i < TURN_MOST && (q = queue_pop(&e->queue, now)); i++)
 		work_step(CONTAINER_OF(q, struct work, queued));
