@@ -67,7 +67,8 @@ static void next_server(struct draft *d)
 	int64_t number = d->has_server ? d->s.number + 1 : 1;
 	struct server next;
 
-	server_begin(&d->i, d->v.flavors[0], number, d->arena, &next);
+	server_begin(&d->i, d->v.flavors[0], number, d->record->random,
+		     d->arena, &next);
 	next.meta.generation = 1;
 	next.meta.created_at = next.meta.updated_at = d->now;
 	if (d->has_server)

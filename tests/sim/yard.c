@@ -318,6 +318,7 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	struct instance *i = ctx;
 	const struct flavor *flavors[OFFERINGS_MOST] = {0};
 	struct alternative what;
+	struct random_seeded r;
 	struct server s;
 	char id[37];
 	size_t n;
@@ -332,7 +333,8 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 		flavors[n] = tx_get(tx, &flavor_kind, what.flavor_id);
 	if (!flavors[0])
 		return err_set(err, ERR_INVALID, "there is no such flavor");
-	server_begin(i, flavors[0], 1, tx_arena(tx), &s);
+	random_seed(&r, 1);
+	server_begin(i, flavors[0], 1, &r.base, tx_arena(tx), &s);
 	s.meta.generation = 1;
 	s.meta.created_at = s.meta.updated_at = tx_time(tx);
 	i->status.server_id = s.meta.id;
