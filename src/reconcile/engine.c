@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "model/region.h"
 #include "reconcile/engine_priv.h"
+#include "reconcile/looks.h"
 #include "store/read.h"
 
 /* Steps in one turn: the loop has other things to do. */

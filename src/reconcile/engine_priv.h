@@ -79,14 +79,6 @@ struct engine {
 };
 
 void live_release(struct engine *e);
-void looks_release(struct engine *e);
-
-/* Have looked at what providers say has changed. */
-void looks_hear(struct engine *e);
-
-/* Those who wait for a look at the work's instance are told that it was made
- * and is written down, or why it was not. */
-void work_looked(struct work *w, const struct err *err);
 
 /* Every controller, ended by NULL. */
 extern const struct controller *const controllers[];

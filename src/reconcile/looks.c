@@ -1,5 +1,5 @@
-/* looks.c - who waits for a look at a machine, and who says that one is worth
- * it. */
+#include "reconcile/looks.h"
+
 #include <stdlib.h>
 #include <string.h>
 

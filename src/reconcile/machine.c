@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "model/region.h"
 #include "reconcile/engine_priv.h"
+#include "reconcile/looks.h"
 #include "reconcile/machine_record.h"
 
 /* The try that we have last had launched, while it is looked after; what is
