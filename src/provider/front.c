@@ -23,6 +23,7 @@ const char *const capability_names[] = {
 	[1 + CAN_SECURITY_GROUPS] = "securityGroups",
 	[1 + CAN_VOLUMES] = "volumes",
 	[1 + CAN_SPOT] = "spot",
+	[1 + CAN_NEIGHBOURS] = "neighbours",
 	[1 + CAN_LIST_THINGS] = "listThings",
 	[1 + CAPABILITIES] = NULL,
 };
@@ -73,6 +74,8 @@ static bool has_slots(const struct provider *p, enum capability c)
 		       d->volumes->attach && d->volumes->detach;
 	case CAN_SPOT:
 		return p->facts.spot;
+	case CAN_NEIGHBOURS: /* no call: a driver says so by its lacks */
+		return true;
 	case CAN_LIST_THINGS:
 		return d->things && d->things->list;
 	case CAPABILITIES:
