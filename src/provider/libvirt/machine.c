@@ -1,6 +1,7 @@
 #include "provider/libvirt/machine.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "model/instance.h"
 #include "provider/libvirt/disk.h"
@@ -155,6 +156,15 @@ int machine_kill(const struct host *h, virDomainPtr d, struct err *err)
 	return virDomainIsActive(d) == 0 ? 0 : -1;
 }
 
+/* What QEMU says of itself; on other hosts it is their libvirtd's. */
+static void remove_log(const struct host *h, const char *uuid, struct arena *a)
+{
+	char name[DOMAIN_NAME_SIZE];
+
+	domain_name(uuid, name);
+	unlink(arena_join(a, h->folder, "/log/qemu/", name, ".log", NULL));
+}
+
 int machine_remove_files(struct host *h, const char *uuid, struct arena *a,
 			 struct err *err)
 {
@@ -163,6 +173,8 @@ int machine_remove_files(struct host *h, const char *uuid, struct arena *a,
 
 	if (h->fake)
 		return 0;
+	if (h->embedded)
+		remove_log(h, uuid, a);
 	for (size_t i = 0; i < COUNT_OF(what); i++)
 		if (h->disks->remove(h, disk_name(uuid, what[i], a), err) < 0)
 			return -1;
