@@ -1,0 +1,1 @@
+#include "provider/libvirt/facts.h"

@@ -1,0 +1,4 @@
+/* place - which host gets a machine.  Pure. */
+#pragma once
+
+#include "provider/libvirt/host.h"
