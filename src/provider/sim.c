@@ -24,6 +24,7 @@ static struct provider_facts facts_of(const struct sim_options *o)
 		.live_groups = true,
 		.resize_live = o->resize_live,
 		.spot = true,
+		.host_keys = o->host_keys,
 		.consistency_ms = (uint32_t)o->consistency_ms,
 		.launch_ms = (uint32_t)o->launch_limit_ms,
 		.stop_ms = (uint32_t)o->stop_limit_ms,

@@ -83,6 +83,7 @@ int sim_do_rebuild(struct sim_cloud *c, const void *ask, struct arena *a,
 	m.image = want->image;
 	m.user_data = want->user_data;
 	m.ssh_keys = want->ssh_keys;
+	m.host_key = want->host_key;
 	if (sim_launch_check(c, &m, err) < 0)
 		return -1;
 	if (!c->options->keeps_user_data)

@@ -48,6 +48,13 @@ static struct items tags_from_name(const char *name, struct arena *a)
 	return (struct items){t, 2};
 }
 
+static int ready_of(const char *guest)
+{
+	if (!guest)
+		return READY_UNTOLD;
+	return strcmp(guest, "up") == 0 ? READY_NOW : READY_NOT_YET;
+}
+
 static void to_machine(const struct provider *p, const struct sim_machine *m,
 		       struct arena *a, struct machine *ret)
 {
@@ -63,6 +70,11 @@ static void to_machine(const struct provider *p, const struct sim_machine *m,
 		.private_ip6 = m->private_ip6,
 		.public_ip = m->public_ip,
 		.mac = m->mac,
+		.ports = m->ports,
+		.ready = ready_of(m->guest),
+		.ready_why = m->guest ? arena_join(a, "the guest is ", m->guest,
+						   NULL)
+				      : NULL,
 		.tags = p->facts.tags ? m->tags : tags_from_name(m->name, a),
 		.created_at = m->created_at,
 		.spot = m->spot,
@@ -189,6 +201,7 @@ static int sim_launch(struct provider *p, const struct machine_spec *spec,
 		.ssh_keys = spec->ssh_keys,
 		.tags = spec->tags,
 		.user_data = user_data(spec, a),
+		.host_key = spec->host_key.public_line,
 	};
 	struct sim_machine made;
 	bool found = false;
@@ -274,8 +287,10 @@ static int sim_resize(struct provider *p, const char *id, const char *flavor,
 static int sim_rebuild(struct provider *p, const char *id,
 		       const struct machine_spec *spec, struct err *err)
 {
-	struct sim_machine ask = {
-		.id = id, .image = spec->image, .ssh_keys = spec->ssh_keys};
+	struct sim_machine ask = {.id = id,
+				  .image = spec->image,
+				  .ssh_keys = spec->ssh_keys,
+				  .host_key = spec->host_key.public_line};
 	struct arena a;
 	int r;
 

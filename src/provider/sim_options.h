@@ -29,6 +29,9 @@ struct sim_options {
 
 	bool launch_tokens, tags, keeps_addresses, resize_live;
 	bool tells_limit, keeps_user_data, odd_catalogue;
+	bool host_keys, tells_ready, tells_changes;
+	int64_t ready_ms;
+	struct items publish;  /* of int64_t: ports of the guests */
 	struct items zones;    /* of const char * */
 	struct items capacity; /* of struct sim_capacity */
 	struct items hidden;   /* of const char *: flavors and images */

@@ -3,12 +3,21 @@
  * volumes of its libvirt's storage pool, behind one table.
  *
  * A disk is known by its name: letters, digits, '-', '.' and '_', with what it
- * is at the end ("UUID-root.qcow2", "UUID-seed.iso", "UUID.log").  Everything
- * can be repeated: what is there already as it should be is left alone, and
- * removing what is not there succeeds.  Something half made is never found under
- * its name.
+ * is at the end ("UUID-root.qcow2", "volume-UUID.qcow2", "UUID-seed.iso").  That
+ * end is its format.  What a guest writes to is always qcow2, for libvirt looks
+ * at the bytes of what is raw to find out what it is.
+ *
+ * Everything can be repeated: what is there already as it should be is left
+ * alone, and removing what is not there succeeds.  Something half made is not
+ * found under its name, but for uploads and copies into a pool, which cannot
+ * rename: who needs to know writes a second disk after the first.
+ *
+ * Calls block; any thread may make them, of one name one at a time.
  */
 #pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -21,14 +30,15 @@ struct disk_info {
 	const char *name;
 	int64_t bytes;      /* what a guest sees of it */
 	int64_t allocated;  /* what it takes now */
-	int64_t changed_at; /* Unix ms */
+	int64_t changed_at; /* Unix ms; 0: not known */
+	const char *base;   /* the name of what it lies on, or NULL */
 };
 
 struct disk_ops {
 	/* A qcow2 of BYTES on top of BASE, which is never written to. */
 	int (*overlay)(struct host *h, const char *name, const char *base,
 		       int64_t bytes, struct err *err);
-	/* An empty qcow2. */
+	/* An empty one. */
 	int (*blank)(struct host *h, const char *name, int64_t bytes,
 		     struct err *err);
 	/* Of one that no running machine has; smaller is refused. */
@@ -38,10 +48,18 @@ struct disk_ops {
 	/* These bytes and no others, whatever was there. */
 	int (*write)(struct host *h, const char *name, const void *bytes,
 		     size_t len, struct err *err);
-	/* All of FD, from where it is to its end. */
+	/* All of FD, a file that nobody writes to any more: it may become the
+	 * same file.  Ends early when STOP, which may be NULL, is set. */
 	int (*upload)(struct host *h, const char *name, int fd,
-		      struct err *err);
-	/* The last LENGTH bytes, or all that there are. */
+		      const atomic_bool *stop, struct err *err);
+	/* All of it into FD, an empty file. */
+	int (*download)(struct host *h, const char *name, int fd,
+			const atomic_bool *stop, struct err *err);
+	/* What a guest sees of FROM, which no running machine has, as a disk of
+	 * its own.  May take long. */
+	int (*copy)(struct host *h, const char *from, const char *name,
+		    const atomic_bool *stop, struct err *err);
+	/* The last LENGTH bytes, or all that there are; ERR_NOT_FOUND. */
 	int (*tail)(struct host *h, const char *name, size_t length,
 		    struct buf *out, struct err *err);
 	/* ERR_NOT_FOUND when it is not there. */
@@ -65,3 +83,13 @@ extern const struct disk_ops disk_files, disk_pool;
 /* Names of a machine's disks, in A.  WHAT: "root.qcow2", "seed.iso",
  * "local.qcow2", "console.log". */
 const char *disk_name(const char *uuid, const char *what, struct arena *a);
+
+/* NAME may be one. */
+bool disk_name_valid(const char *name);
+
+/* What the end of NAME says: "qcow2", or "raw" for all else. */
+const char *disk_format(const char *name);
+
+/* NAME is there, or is not; -1 when that cannot be said. */
+int disk_is(struct host *h, const char *name, bool *ret,
+	    struct err *err) MUST_CHECK;
