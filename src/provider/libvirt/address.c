@@ -78,7 +78,7 @@ static uint32_t reserved_to(const struct items *reserved, uint32_t address)
 }
 
 void address_pool(const char *prefix, const struct items *reserved,
-		  struct pool *ret)
+		  struct address_pool *ret)
 {
 	struct net4 net;
 	uint64_t end;
@@ -105,8 +105,8 @@ static int order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-uint32_t address_pick(const struct pool *pool, const uint32_t *taken, size_t n,
-		      uint32_t wish)
+uint32_t address_pick(const struct address_pool *pool, const uint32_t *taken,
+		      size_t n, uint32_t wish)
 {
 	for (size_t i = 0; i < pool->n; i++) {
 		const uint32_t *at = &pool->at[(wish % pool->n + i) % pool->n];

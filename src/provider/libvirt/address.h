@@ -20,7 +20,7 @@
 enum { POOL_MOST = 4093 };
 
 /* The addresses of a network that machines may have, in order. */
-struct pool {
+struct address_pool {
 	uint32_t at[POOL_MOST];
 	size_t n;
 };
@@ -38,12 +38,12 @@ void address_text4(uint32_t address, char out[INET_ADDRSTRLEN]);
 /* All of PREFIX but the network's own address, the gateway's, which is the
  * first, broadcast's, and what RESERVED (const char *) says. */
 void address_pool(const char *prefix, const struct items *reserved,
-		  struct pool *ret);
+		  struct address_pool *ret);
 
 /* One of POOL that is not among the N sorted addresses TAKEN, the same for the
  * same WISH as long as that is free; 0: there is none. */
-uint32_t address_pick(const struct pool *pool, const uint32_t *taken, size_t n,
-		      uint32_t wish);
+uint32_t address_pick(const struct address_pool *pool, const uint32_t *taken,
+		      size_t n, uint32_t wish);
 
 /* "52:54:0a:00:00:0f" for 10.0.0.15. */
 void address_mac(uint32_t address, char out[ADDRESS_MAC_LEN + 1]);

@@ -72,6 +72,8 @@ static void lv_close(struct provider *p)
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		host_close(lv->hosts[i]);
 	pthread_mutex_destroy(&lv->placing);
+	pthread_mutex_destroy(&lv->addressing);
+	pthread_mutex_destroy(&lv->filtering);
 	arena_release(&lv->arena);
 	free(lv);
 }
@@ -87,6 +89,8 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 	lv->options = *(const struct lv_options *)options;
 	arena_init(&lv->arena, ARENA_MOST);
 	pthread_mutex_init(&lv->placing, NULL);
+	pthread_mutex_init(&lv->addressing, NULL);
+	pthread_mutex_init(&lv->filtering, NULL);
 	if (lv_options_check(&lv->options, conf->folder, conf->region,
 			     &lv->arena, err) < 0 ||
 	    open_hosts(lv, err) < 0) {

@@ -17,6 +17,8 @@ struct lv {
 	size_t n_hosts;
 	pthread_mutex_t placing;  /* one launch at a time looks for room */
 	struct place_hold *holds; /* room of launches under way */
+	pthread_mutex_t addressing; /* one takes an address at a time */
+	pthread_mutex_t filtering;  /* or looks who is in which group */
 };
 
 static inline struct lv *lv_of(struct provider *p)

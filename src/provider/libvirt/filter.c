@@ -9,15 +9,15 @@
 
 /* What may be in a rule of ours, as libvirt calls it. */
 static const char *const protocols[] = {
-	"all",    "all-ipv6", "arp",  "icmp",	  "icmpv6", "ip",
-	"ipv6",   "mac",      "tcp",  "tcp-ipv6", "udp",    "udp-ipv6",
+	"all",  "all-ipv6", "arp", "icmp",     "icmpv6", "ip",
+	"ipv6", "mac",      "tcp", "tcp-ipv6", "udp",    "udp-ipv6",
 };
 
 static const char *const attributes[] = {
-	"match",	"srcmacaddr",	"arpsrcmacaddr", "arpsrcipaddr",
-	"arpsrcipmask", "protocol",	"type",		 "srcipaddr",
-	"srcipmask",	"dstipaddr",	"dstipmask",	 "srcportstart",
-	"srcportend",	"dstportstart", "dstportend",	 "state",
+	"match",        "srcmacaddr",   "arpsrcmacaddr", "arpsrcipaddr",
+	"arpsrcipmask", "protocol",     "type",          "srcipaddr",
+	"srcipmask",    "dstipaddr",    "dstipmask",     "srcportstart",
+	"srcportend",   "dstportstart", "dstportend",    "state",
 	"comment",
 };
 

@@ -88,5 +88,9 @@ struct filter filter_group(const struct group_spec *spec,
  * there are none, and F is as it was. */
 bool filter_follow(struct filter *f, const struct filter_peer *peer,
 		   struct arena *a);
+/* The addresses that F's rules have for a group they name, maybe more than
+ * once: of const char *. */
+struct items filter_members(const struct filter *f, const char *group,
+			    struct arena *a);
 /* The groups that F's rules name: of const char *. */
 struct items filter_peers(const struct filter *f, struct arena *a);

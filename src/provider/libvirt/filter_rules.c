@@ -52,8 +52,7 @@ static struct filter_rule *add(struct maker *m, const char *action,
 				  .direction = direction,
 				  .priority = priority,
 				  .protocol = protocol};
-	r->attrs.at =
-		arena_alloc(m->a, ATTRS_MOST * sizeof(struct field_tag));
+	r->attrs.at = arena_alloc(m->a, ATTRS_MOST * sizeof(struct field_tag));
 	return r;
 }
 
@@ -120,8 +119,8 @@ static void may_begin(struct maker *m, const char *mac, bool six)
 	     NULL);
 	if (!six)
 		return;
-	with(add(m, "accept", "out", ITSELF, "ipv6"), "srcipaddr", "::",
-	     "srcipmask", "128", NULL);
+	with(add(m, "accept", "out", ITSELF, "ipv6"), "srcipaddr",
+	     "::", "srcipmask", "128", NULL);
 	with(add(m, "accept", "out", ITSELF, "ipv6"), "srcipaddr",
 	     "fe80::", "srcipmask", "10", NULL);
 }
@@ -168,8 +167,8 @@ static void neighbours(struct maker *m)
 		      {"out", "143"}};
 
 	for (size_t i = 0; i < COUNT_OF(needed); i++) {
-		struct filter_rule *r = add(m, "accept", needed[i].direction,
-					    NEEDED, "icmpv6");
+		struct filter_rule *r =
+			add(m, "accept", needed[i].direction, NEEDED, "icmpv6");
 
 		with(r, "type", needed[i].type, NULL);
 		r->stateless = true;
@@ -215,10 +214,9 @@ static struct filter_rule *pass(struct maker *m, const struct rule *rule,
 				bool six)
 {
 	int protocol = rule->protocol ? rule->protocol : PROTOCOL_ANY;
-	struct filter_rule *r =
-		add(m, "accept",
-		    rule->direction == DIRECTION_EGRESS ? "out" : "in", ASKED,
-		    six ? words6[protocol] : words4[protocol]);
+	struct filter_rule *r = add(
+		m, "accept", rule->direction == DIRECTION_EGRESS ? "out" : "in",
+		ASKED, six ? words6[protocol] : words4[protocol]);
 
 	if (rule->port != FIELD_NONE)
 		with(r, "dstportstart", number(m->a, rule->port), "dstportend",
@@ -228,8 +226,8 @@ static struct filter_rule *pass(struct maker *m, const struct rule *rule,
 	return r;
 }
 
-static void add_rule(struct maker *m, const struct rule *rule,
-		     const char *peer, bool six)
+static void add_rule(struct maker *m, const struct rule *rule, const char *peer,
+		     bool six)
 {
 	struct filter_rule *r;
 	const char *const *side;
@@ -324,17 +322,15 @@ static void add_member(struct maker *m, const struct filter_rule *first,
 {
 	const char *const *side = other_side(first->direction);
 	const struct field_tag *t = first->attrs.at;
-	bool six = address_is6(address);
 	struct filter_rule *r =
 		add(m, first->action, first->direction, ASKED,
-		    in_family(first->protocol, six));
+		    in_family(first->protocol, address_is6(address)));
 
 	for (size_t i = 0; i < first->attrs.n; i++)
-		with(r, t[i].key,
-		     strcmp(t[i].key, side[0]) == 0   ? address
-		     : strcmp(t[i].key, side[1]) == 0 ? (six ? "128" : "32")
-						      : t[i].value,
-		     NULL);
+		if (strcmp(t[i].key, side[0]) == 0)
+			with_prefix(m, r, side[0], side[1], address);
+		else if (strcmp(t[i].key, side[1]) != 0)
+			with(r, t[i].key, t[i].value, NULL);
 }
 
 bool filter_follow(struct filter *f, const struct filter_peer *peer,
@@ -348,7 +344,8 @@ bool filter_follow(struct filter *f, const struct filter_peer *peer,
 	for (size_t i = 0; i < f->rules.n; i++) {
 		const char *named = peer_of(&r[i]);
 
-		if (named && strcmp(named, peer->group) == 0 && !is_first(&r[i]))
+		if (named && strcmp(named, peer->group) == 0 &&
+		    !is_first(&r[i]))
 			continue;
 		*add(&m, NULL, NULL, 0, NULL) = r[i];
 		if (!named || strcmp(named, peer->group) != 0)
@@ -360,6 +357,28 @@ bool filter_follow(struct filter *f, const struct filter_peer *peer,
 	if (found)
 		f->rules = (struct items){m.rules, m.n};
 	return found;
+}
+
+struct items filter_members(const struct filter *f, const char *group,
+			    struct arena *a)
+{
+	const struct filter_rule *r = f->rules.at;
+	const char **at = arena_alloc(a, f->rules.n * sizeof(*at) + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->rules.n; i++) {
+		const char *named = peer_of(&r[i]);
+		const char *const *side;
+		const char *mask;
+
+		if (!named || strcmp(named, group) != 0 || is_first(&r[i]))
+			continue;
+		side = other_side(r[i].direction);
+		mask = field_tag_get(&r[i].attrs, side[1]);
+		at[n++] = arena_join(a, field_tag_get(&r[i].attrs, side[0]),
+				     mask ? "/" : "", mask ? mask : "", NULL);
+	}
+	return (struct items){at, n};
 }
 
 struct items filter_peers(const struct filter *f, struct arena *a)

@@ -1,5 +1,6 @@
 #include "provider/libvirt/netdef.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/field_ops.h"
@@ -174,7 +175,8 @@ bool netdef_same(const struct netdef *a, const struct netdef *b)
 	x.created_at = y.created_at = 0;
 	netdef_encode(&x, &p);
 	netdef_encode(&y, &q);
-	same = buf_ok(&p) && buf_ok(&q) && strcmp(buf_str(&p), buf_str(&q)) == 0;
+	same = buf_ok(&p) && buf_ok(&q) &&
+	       strcmp(buf_str(&p), buf_str(&q)) == 0;
 	buf_release(&p);
 	buf_release(&q);
 	return same;
@@ -184,7 +186,7 @@ bool netdef_same(const struct netdef *a, const struct netdef *b)
  * makes a network's firewall anew whenever it is told of a host. */
 static void write_hosts(struct xml *x, const struct netdef *n)
 {
-	struct pool *pool = xmalloc(sizeof(*pool));
+	struct address_pool *pool = xmalloc(sizeof(*pool));
 	char text[INET_ADDRSTRLEN], mac[ADDRESS_MAC_LEN + 1];
 
 	address_pool(n->prefix, &n->reserved, pool);

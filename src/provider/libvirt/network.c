@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "model/status.h"
 #include "provider/libvirt/group.h"
+#include "provider/libvirt/nic.h"
 #include "provider/libvirt/record.h"
 
 #define XML_MOST ((size_t)2 << 20)
@@ -43,8 +44,7 @@ static int read_network(const struct host *h, virNetworkPtr n, struct arena *a,
 			struct netdef *ret, struct netdef_kept *kept,
 			struct err *err)
 {
-	auto_free char *xml =
-		virNetworkGetXMLDesc(n, VIR_NETWORK_XML_INACTIVE);
+	auto_free char *xml = virNetworkGetXMLDesc(n, VIR_NETWORK_XML_INACTIVE);
 
 	if (!xml)
 		return host_err(h, "read the network", err);
@@ -61,8 +61,8 @@ static int cannot_start(const struct host *h, const struct netdef *n,
 		struct err words = *err;
 
 		err_set(err, ERR_CONFLICT,
-			"%s is in use on host %s by another network",
-			n->prefix, h->name);
+			"%s is in use on host %s by another network", n->prefix,
+			h->name);
 		memcpy(err->provider_code, words.provider_code,
 		       sizeof(err->provider_code));
 		memcpy(err->provider_msg, words.provider_msg,
@@ -123,7 +123,7 @@ static int change(struct host *h, virConnectPtr conn, const struct netdef *n,
 	bool used;
 
 	if (define(h, conn, n, kept, &made, err) < 0 ||
-	    group_uses_network(h, n->id, false, &used, NULL, err) < 0)
+	    nic_used(h, n->id, false, &used, NULL, err) < 0)
 		return -1;
 	if (!used && virNetworkIsActive(made) == 1)
 		virNetworkDestroy(made);
@@ -238,7 +238,7 @@ static int take_away(struct host *h, const char *id, struct err *err)
 		return -1;
 	if (!n)
 		return 0;
-	if (group_uses_network(h, id, true, &used, user, err) < 0)
+	if (nic_used(h, id, true, &used, user, err) < 0)
 		return -1;
 	if (used)
 		return in_use(user, err);
