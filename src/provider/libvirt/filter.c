@@ -21,10 +21,19 @@ static const char *const attributes[] = {
 	"comment",
 };
 
+/* In one order, so that what was read is written as it was. */
+static void write_attrs(struct xml *x, const struct items *attrs)
+{
+	for (size_t i = 0; i < COUNT_OF(attributes); i++) {
+		const char *value = field_tag_get(attrs, attributes[i]);
+
+		if (value)
+			xml_attr(x, attributes[i], value);
+	}
+}
+
 static void write_rule(struct xml *x, const struct filter_rule *r)
 {
-	const struct field_tag *t = r->attrs.at;
-
 	xml_begin(x, "rule");
 	xml_attr(x, "action", r->action);
 	xml_attr(x, "direction", r->direction);
@@ -33,8 +42,7 @@ static void write_rule(struct xml *x, const struct filter_rule *r)
 		xml_attr(x, "statematch", "false");
 	if (r->protocol) {
 		xml_begin(x, r->protocol);
-		for (size_t i = 0; i < r->attrs.n; i++)
-			xml_attr(x, t[i].key, t[i].value);
+		write_attrs(x, &r->attrs);
 		xml_end(x);
 	}
 	xml_end(x);

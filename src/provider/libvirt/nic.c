@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "provider/libvirt/address.h"
-#include "provider/libvirt/facts.h"
 #include "provider/libvirt/group.h"
+#include "provider/libvirt/machine.h"
 #include "provider/libvirt/nwfilter.h"
 
 #define ARENA_MOST ((size_t)64 << 20)
@@ -184,7 +184,7 @@ static int take_address(struct lv *lv, struct host *h, const struct netdef *n,
 {
 	char name[FILTER_NAME_LEN + 1], of[UUID_LEN + 1];
 	char text[INET_ADDRSTRLEN];
-	const char *address;
+	const char *address = NULL;
 	struct filter have;
 	bool found;
 
@@ -347,29 +347,19 @@ static int set_access(struct lv *lv, struct host *h, const char *uuid,
 int nic_set_access(struct provider *p, const char *id,
 		   const struct machine_spec *spec, struct err *err)
 {
-	struct lv *lv = lv_of(p);
-	auto_domain virDomainPtr d = NULL;
-	char uuid[VIR_UUID_STRING_BUFLEN];
-	struct host *h = host_of_machine(lv, id, uuid);
+	auto_found struct found m = {0};
 	struct machine_spec copy = *spec;
-	struct domain_facts facts;
 	struct arena a;
 	int r;
 
-	if (!h)
-		return err_set(err, ERR_NOT_FOUND, "there is no machine %s",
-			       id);
 	if (spec->public_ip)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "the provider has no public addresses");
-	if (host_domain(h, uuid, &d, err) < 0)
+	if (machine_find(p, id, &m, err) < 0)
 		return -1;
 	arena_init(&a, ARENA_MOST);
-	r = facts_load(h, d, &a, &facts, err);
-	if (r == 0)
-		r = set_access(lv, h, uuid, spec, &a, err);
-	if (r == 0)
-		r = facts_change(h, d, set_facts, &copy, err);
+	r = set_access(lv_of(p), m.host, m.uuid, spec, &a, err);
 	arena_release(&a);
-	return r;
+	return r < 0 ? -1
+		     : facts_change(m.host, m.domain, set_facts, &copy, err);
 }
