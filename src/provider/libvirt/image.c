@@ -1,7 +1,10 @@
 #include "provider/libvirt/image.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -12,6 +15,7 @@
 #include "provider/libvirt/import.h"
 #include "provider/libvirt/library.h"
 #include "provider/libvirt/snapshot.h"
+#include "provider/libvirt/volume.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
 
@@ -20,9 +24,40 @@ uint64_t image_most(const struct lv *lv)
 	return (uint64_t)lv->options.image_gib * DISK_GIB;
 }
 
-const char *image_import_folder(const struct lv *lv)
+static int make_folder(const char *path, struct err *err)
 {
-	return lv->import_folder;
+	if (mkdir(path, 0711) < 0 && errno != EEXIST)
+		return err_set(err, ERR_UNAVAILABLE, "mkdir %s: %s", path,
+			       strerror(errno));
+	return 0;
+}
+
+int image_open(struct lv *lv, struct err *err)
+{
+	auto_free char *data = NULL;
+
+	if (!lv->folder)
+		return 0;
+	data = realpath(lv->conf->folder, NULL);
+	if (!data)
+		return err_set(err, ERR_UNAVAILABLE, "%s: %s", lv->conf->folder,
+			       strerror(errno));
+	lv->import_folder = arena_join(&lv->arena, data, "/import", NULL);
+	lv->volumes = (struct records){
+		.folder = arena_join(&lv->arena, lv->folder, "/volumes", NULL),
+		.fields = volume_record_fields,
+		.size = sizeof(struct volume_record)};
+	if (make_folder(lv->folder, err) < 0 ||
+	    records_open(&lv->volumes, err) < 0)
+		return -1;
+	return library_open(arena_join(&lv->arena, lv->folder, "/images", NULL),
+			    &lv->library, err);
+}
+
+void image_close(struct lv *lv)
+{
+	library_close(lv->library);
+	lv->library = NULL;
 }
 
 int image_id_check(const char *id, struct err *err)
@@ -271,10 +306,14 @@ static int check_unused(struct host *h, const char *disk, struct arena *a,
 static int remove_from(struct host *h, const struct image_record *r,
 		       struct arena *a, struct err *err)
 {
-	const char *disk = disk_of(r, a);
+	const char *disk;
 
 	if (h->fake)
 		return 0;
+	/* One that never was: a copy of a machine's disk may be left. */
+	if (!r->format)
+		return r->uri ? 0 : snapshot_clean(h, r->id, err);
+	disk = disk_of(r, a);
 	if (check_unused(h, disk, a, err) < 0)
 		return -1;
 	if (!h->embedded && h->disks->remove(h, mark_of(r->id, a), err) < 0)
@@ -290,7 +329,7 @@ static int drop(struct lv *lv, const char *id, struct arena *a, struct err *err)
 	jobs_stop(library_jobs(lv->library), id);
 	if (library_get(lv->library, id, a, &r, &none) < 0)
 		return none.code == ERR_NOT_FOUND ? 0 : (*err = none, -1);
-	for (size_t i = 0; r.format && i < lv->n_hosts; i++)
+	for (size_t i = 0; i < lv->n_hosts; i++)
 		if (remove_from(lv->hosts[i], &r, a, err) < 0)
 			return -1;
 	return library_remove(lv->library, id, err);

@@ -17,6 +17,11 @@ struct host;
 struct image_record;
 struct lv;
 
+/* What LV keeps of images and volumes on this machine; before its hosts are
+ * opened, and closed before they are: whatever goes on is ended. */
+int image_open(struct lv *lv, struct err *err) MUST_CHECK;
+void image_close(struct lv *lv);
+
 /* An image as it lies on a host. */
 struct image_base {
 	const char *disk; /* its name there: see disk.h */
@@ -38,9 +43,6 @@ int image_things(struct lv *lv, const char *installation, struct arena *a,
 
 /* Bytes that a guest may see of one. */
 uint64_t image_most(const struct lv *lv);
-
-/* Where files may be imported from, absolute; NULL: from nowhere. */
-const char *image_import_folder(const struct lv *lv);
 
 /* To the hosts that can be reached now, so that no launch waits for it. */
 void image_spread(struct lv *lv, const struct image_record *r,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -57,7 +58,7 @@ static bool is_file(const char *uri)
 static int open_file(const struct import *i, struct err *err)
 {
 	const char *path = i->uri + strlen(FILE_URI);
-	const char *folder = image_import_folder(i->lv);
+	const char *folder = i->lv->import_folder;
 	size_t len = folder ? strlen(folder) : 0;
 	struct stat st;
 	int fd;
