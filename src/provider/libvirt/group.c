@@ -359,7 +359,8 @@ int group_remove(struct provider *p, const struct backing_id *id,
 
 struct noting {
 	const char *installation;
-	struct things *things;
+	struct arena *a;
+	struct buf *things;
 };
 
 static int note_group(struct host *h, const char *name, const char *uuid,
@@ -373,17 +374,16 @@ static int note_group(struct host *h, const char *name, const char *uuid,
 	(void)err;
 	if (filter_is_group(name, n->installation, ours))
 		things_add(n->things,
-			   &(struct thing){
-				   .kind = THING_GROUP,
-				   .id = arena_strdup(n->things->a, name),
-				   .ours = arena_strdup(n->things->a, ours)});
+			   &(struct thing){.kind = THING_GROUP,
+					   .id = arena_strdup(n->a, name),
+					   .ours = arena_strdup(n->a, ours)});
 	return 0;
 }
 
-int group_things(struct lv *lv, const char *installation, struct things *ret,
-		 struct err *err)
+int group_things(struct lv *lv, const char *installation, struct arena *a,
+		 struct buf *things, struct err *err)
 {
-	struct noting n = {installation, ret};
+	struct noting n = {installation, a, things};
 	bool partial = false;
 
 	if (on_all(lv, note_group, &n, &partial, err) < 0)

@@ -15,8 +15,8 @@ int group_ensure(struct provider *p, const struct group_spec *spec,
 		 struct err *err) MUST_CHECK;
 int group_remove(struct provider *p, const struct backing_id *id,
 		 struct err *err) MUST_CHECK;
-int group_things(struct lv *lv, const char *installation, struct things *ret,
-		 struct err *err) MUST_CHECK;
+int group_things(struct lv *lv, const char *installation, struct arena *a,
+		 struct buf *things, struct err *err) MUST_CHECK;
 
 /* Every group of NAMES (const char *) is there on H, brought from another host
  * when it is not; ERR_INVALID when there is none of a name. */

@@ -362,22 +362,22 @@ int network_know(struct lv *lv, const char *id, struct arena *a,
 
 /* One that goes away meanwhile, or is none of ours, is passed over. */
 static void note(struct host *h, virNetworkPtr n, const char *installation,
-		 struct things *ret)
+		 struct arena *a, struct buf *things)
 {
 	struct netdef d;
 	struct err err;
 
 	if (strncmp(virNetworkGetName(n), "muster-", 7) == 0 &&
-	    read_network(h, n, ret->a, &d, NULL, &err) == 0 &&
+	    read_network(h, n, a, &d, NULL, &err) == 0 &&
 	    strcmp(d.installation, installation) == 0)
-		things_add(ret, &(struct thing){.kind = THING_NETWORK,
-						.id = d.id,
-						.ours = d.ours,
-						.created_at = d.created_at});
+		things_add(things, &(struct thing){.kind = THING_NETWORK,
+						   .id = d.id,
+						   .ours = d.ours,
+						   .created_at = d.created_at});
 }
 
-static int things_on(struct host *h, const char *installation,
-		     struct things *ret, struct err *err)
+static int things_on(struct host *h, const char *installation, struct arena *a,
+		     struct buf *things, struct err *err)
 {
 	auto_conn virConnectPtr conn = NULL;
 	virNetworkPtr *list = NULL;
@@ -389,22 +389,23 @@ static int things_on(struct host *h, const char *installation,
 	if (n < 0)
 		return host_err(h, "list the networks", err);
 	for (int i = 0; i < n; i++) {
-		note(h, list[i], installation, ret);
+		note(h, list[i], installation, a, things);
 		virNetworkFree(list[i]);
 	}
 	free(list);
 	return 0;
 }
 
-int network_things(struct lv *lv, const char *installation, struct things *ret,
-		   struct err *err)
+int network_things(struct lv *lv, const char *installation, struct arena *a,
+		   struct buf *things, struct err *err)
 {
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		if (!network_is_user(lv->hosts[i]) &&
-		    things_on(lv->hosts[i], installation, ret, err) < 0)
+		    things_on(lv->hosts[i], installation, a, things, err) < 0)
 			return -1;
-	return has_hosts(lv, true) ? record_things(lv, installation, ret, err)
-				   : 0;
+	return has_hosts(lv, true)
+		       ? record_things(lv, installation, a, things, err)
+		       : 0;
 }
 
 const struct network_ops lv_network_ops = {

@@ -23,15 +23,9 @@ int network_find(struct host *h, const char *id, struct arena *a,
 int network_know(struct lv *lv, const char *id, struct arena *a,
 		 struct netdef *ret, struct err *err) MUST_CHECK;
 
-/* A list of things, in A, in which each is once. */
-struct things {
-	struct arena *a;
-	struct thing *at;
-	size_t n, room;
-};
-
-void things_add(struct things *t, const struct thing *thing);
+/* THING is among THINGS, once. */
+void things_add(struct buf *things, const struct thing *thing);
 
 /* What INSTALLATION has of them on every host. */
-int network_things(struct lv *lv, const char *installation, struct things *ret,
-		   struct err *err) MUST_CHECK;
+int network_things(struct lv *lv, const char *installation, struct arena *a,
+		   struct buf *things, struct err *err) MUST_CHECK;

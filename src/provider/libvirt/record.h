@@ -16,8 +16,8 @@ int record_get(struct lv *lv, const char *id, struct arena *a,
 	       struct netdef *ret, struct err *err) MUST_CHECK;
 /* Of what is not there: it succeeds. */
 int record_drop(struct lv *lv, const char *id, struct err *err) MUST_CHECK;
-int record_things(struct lv *lv, const char *installation, struct things *ret,
-		  struct err *err) MUST_CHECK;
+int record_things(struct lv *lv, const char *installation, struct arena *a,
+		  struct buf *things, struct err *err) MUST_CHECK;
 
 /* Whether a machine on H is in the network, and which. */
 int record_used(struct host *h, const char *id, bool *ret,

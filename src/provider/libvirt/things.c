@@ -1,40 +1,52 @@
 /* What there is of ours that is no machine. */
 #include <string.h>
 
+#include "base/buf.h"
 #include "provider/libvirt/group.h"
+#include "provider/libvirt/image.h"
 #include "provider/libvirt/network.h"
+#include "provider/libvirt/volume.h"
 
-void things_add(struct things *t, const struct thing *thing)
+#define THINGS_MOST ((size_t)64 << 20)
+
+void things_add(struct buf *things, const struct thing *thing)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (t->at[i].kind == thing->kind &&
-		    strcmp(t->at[i].id, thing->id) == 0)
-			return;
-	if (t->n == t->room) {
-		size_t room = t->room ? 2 * t->room : 16;
-		struct thing *at = arena_alloc(t->a, room * sizeof(*at));
+	const struct thing *t = (const struct thing *)(void *)things->data;
 
-		if (t->n)
-			memcpy(at, t->at, t->n * sizeof(*at));
-		t->at = at;
-		t->room = room;
-	}
-	t->at[t->n++] = *thing;
+	for (size_t i = 0; i < things->len / sizeof(*t); i++)
+		if (t[i].kind == thing->kind && strcmp(t[i].id, thing->id) == 0)
+			return;
+	buf_add(things, thing, sizeof(*thing));
 }
 
-/* All of it on one page: there are as many as people have made. */
-static int lv_things(struct provider *p, const char *installation,
-		     const char *page, struct arena *a, struct thing_page *ret,
-		     struct err *err)
+/* All on one page: there are as many as people have made. */
+static int lv_list_things(struct provider *p, const char *installation,
+			  const char *page, struct arena *a,
+			  struct thing_page *ret, struct err *err)
 {
-	struct things all = {.a = a};
+	struct buf things = BUF_INIT(THINGS_MOST);
+	struct lv *lv = lv_of(p);
+	int rc = 0;
 
 	(void)page;
-	if (network_things(lv_of(p), installation, &all, err) < 0 ||
-	    group_things(lv_of(p), installation, &all, err) < 0)
-		return -1;
-	*ret = (struct thing_page){.things = {all.at, all.n}};
-	return 0;
+	if (image_things(lv, installation, a, &things, err) < 0 ||
+	    volume_things(lv, installation, a, &things, err) < 0 ||
+	    network_things(lv, installation, a, &things, err) < 0 ||
+	    group_things(lv, installation, a, &things, err) < 0)
+		rc = -1;
+	else if (!buf_ok(&things))
+		rc = err_set(err, ERR_TOO_LARGE, "there are too many");
+	if (rc == 0) {
+		*ret = (struct thing_page){
+			.things = {arena_alloc(a, things.len + 1),
+				   things.len / sizeof(struct thing)}};
+		if (things.len)
+			memcpy(ret->things.at, things.data, things.len);
+	}
+	buf_release(&things);
+	return rc;
 }
 
-const struct thing_ops lv_thing_ops = {.list = lv_things};
+const struct thing_ops lv_thing_ops = {
+	.list = lv_list_things,
+};
