@@ -74,6 +74,8 @@ int machine_tell_facts(struct host *h, virDomainPtr d,
 	    virDomainGetState(d, &state, &reason, 0) < 0)
 		return host_err(h, "ask for the machine's state", err);
 	state = domain_state(state, reason, f->started, &native, &why);
+	if (state == INSTANCE_RUNNING && f->stopped_at)
+		state = INSTANCE_STOPPING;
 	*ret = (struct machine){
 		.id = host_machine_id(h, uuid, a),
 		.state = state,
@@ -123,6 +125,7 @@ static int has_started(struct domain_facts *f, struct arena *a, void *ctx,
 	(void)ctx;
 	(void)err;
 	f->started = true;
+	f->stopped_at = 0;
 	return 0;
 }
 
