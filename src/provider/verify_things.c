@@ -249,7 +249,8 @@ static int ask(struct verify *v, enum capability c)
 	case CAN_LIST_THINGS:
 		return provider_list_things(v->p, "none", NULL, &v->arena,
 					    &(struct thing_page){0}, &v->err);
-	case CAN_RESIZE_LIVE: /* a fact, not a call */
+	case CAN_NEIGHBOURS: /* facts, not calls */
+	case CAN_RESIZE_LIVE:
 	case CAPABILITIES:
 		break;
 	}

@@ -1,0 +1,129 @@
+#include "provider/libvirt/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "provider/front.h"
+#include "provider/libvirt/room.h"
+
+#define ARENA_MOST ((size_t)16 << 20)
+
+const struct flavor_options *lv_flavor(const struct lv *lv, const char *name)
+{
+	const struct flavor_options *f = lv->options.flavors.at;
+
+	for (size_t i = 0; name && i < lv->options.flavors.n; i++)
+		if (strcmp(f[i].name, name) == 0)
+			return &f[i];
+	return NULL;
+}
+
+bool lv_embedded(const struct lv *lv)
+{
+	for (size_t i = 0; i < lv->n_hosts; i++)
+		if (!lv->hosts[i]->embedded)
+			return false;
+	return true;
+}
+
+/* Machines behind user-mode networks have no addresses of their own that
+ * somebody could be kept away from. */
+static unsigned lacks_of(const struct lv *lv)
+{
+	if (lv_embedded(lv))
+		return 1U << CAN_SECURITY_GROUPS | 1U << CAN_ACCESS |
+		       1U << CAN_NEIGHBOURS;
+	return 0;
+}
+
+static struct provider_facts facts_of(const struct lv *lv)
+{
+	return (struct provider_facts){
+		.launch_tokens = true,
+		.tags = true,
+		.keeps_addresses = true,
+		.live_groups = true,
+		.host_keys = true,
+		/* What was sent to our own process ends with it. */
+		.call_ms = lv_embedded(lv) ? 0 : 60000,
+		.launch_ms = 600000,
+		.stop_ms = 90000,
+		.start_ms = 120000,
+		.poll_ms = 250,
+		.page = 200,
+	};
+}
+
+static int open_hosts(struct lv *lv, struct err *err)
+{
+	const struct host_options *o = lv->options.hosts.at;
+	size_t n = lv->options.hosts.n;
+
+	lv->hosts = arena_alloc(&lv->arena, n * sizeof(*lv->hosts));
+	for (; lv->n_hosts < n; lv->n_hosts++)
+		if (host_open(lv, &o[lv->n_hosts], &lv->hosts[lv->n_hosts],
+			      err) < 0)
+			return err_wrap(err, "host %s", o[lv->n_hosts].name);
+	return 0;
+}
+
+static void lv_close(struct provider *p)
+{
+	struct lv *lv = lv_of(p);
+
+	for (size_t i = 0; i < lv->n_hosts; i++)
+		host_close(lv->hosts[i]);
+	room_release(lv);
+	pthread_mutex_destroy(&lv->placing);
+	arena_release(&lv->arena);
+	free(lv);
+}
+
+static int lv_open(const struct provider_conf *conf, const void *options,
+		   const void *credentials, struct provider **out,
+		   struct err *err)
+{
+	struct lv *lv = xcalloc(1, sizeof(*lv));
+
+	(void)credentials;
+	lv->conf = conf;
+	lv->options = *(const struct lv_options *)options;
+	arena_init(&lv->arena, ARENA_MOST);
+	if (conf->folder)
+		lv->folder = arena_join(&lv->arena, conf->folder, "/libvirt-",
+					conf->region, NULL);
+	pthread_mutex_init(&lv->placing, NULL);
+	list_init(&lv->holds);
+	if (lv_options_check(&lv->options, conf->folder, conf->region,
+			     &lv->arena, err) < 0 ||
+	    open_hosts(lv, err) < 0) {
+		lv_close(&lv->base);
+		return -1;
+	}
+	lv->base = (struct provider){
+		.driver = &libvirt_driver,
+		.facts = facts_of(lv),
+		.lacks = lacks_of(lv),
+		.installation = conf->installation,
+	};
+	*out = &lv->base;
+	return 0;
+}
+
+const struct driver libvirt_driver = {
+	.name = "libvirt",
+	.title = "Hosts of one's own",
+	.doc = "Virtual machines by QEMU on hosts that run libvirt: this one, "
+	       "without a daemon, or others.",
+	.options = lv_option_fields,
+	.options_size = sizeof(struct lv_options),
+	.open = lv_open,
+	.close = lv_close,
+	.machines = &lv_machine_ops,
+	.catalogue = &lv_catalogue_ops,
+	.images = &lv_image_ops,
+	.networks = &lv_network_ops,
+	.volumes = &lv_volume_ops,
+	.things = &lv_thing_ops,
+};

@@ -1,0 +1,3 @@
+#include "provider/libvirt/driver.h"
+
+const struct thing_ops lv_thing_ops = {0};
