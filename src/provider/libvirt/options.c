@@ -107,6 +107,10 @@ const struct field lv_option_fields[] = {
 	 "A folder on the server with images (qcow2 or raw) that are "
 	 "everyone's in this region.",
 	 &format_text, .max = 1024},
+	{"imageMaxGiB", FIELD_INT, 0, AT(image_gib),
+	 "How large the disk in an image that is imported may be; the file, "
+	 "too.",
+	 .min = 1, .max = 65536, .fallback = "64"},
 	{"publish", FIELD_LIST, 0, AT(publish),
 	 "Ports of machines on embedded hosts that are reached through ports "
 	 "of this host; absent: 22.",
