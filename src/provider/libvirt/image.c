@@ -24,9 +24,9 @@ uint64_t image_most(const struct lv *lv)
 	return (uint64_t)lv->options.image_gib * DISK_GIB;
 }
 
-static int make_folder(const char *path, struct err *err)
+static int make_folder(const char *path, mode_t mode, struct err *err)
 {
-	if (mkdir(path, 0711) < 0 && errno != EEXIST)
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
 		return err_set(err, ERR_UNAVAILABLE, "mkdir %s: %s", path,
 			       strerror(errno));
 	return 0;
@@ -47,7 +47,8 @@ int image_open(struct lv *lv, struct err *err)
 		.folder = arena_join(&lv->arena, lv->folder, "/volumes", NULL),
 		.fields = volume_record_fields,
 		.size = sizeof(struct volume_record)};
-	if (make_folder(lv->folder, err) < 0 ||
+	if (make_folder(lv->folder, 0711, err) < 0 ||
+	    make_folder(lv->import_folder, 0700, err) < 0 ||
 	    records_open(&lv->volumes, err) < 0)
 		return -1;
 	return library_open(arena_join(&lv->arena, lv->folder, "/images", NULL),
