@@ -11,6 +11,7 @@ struct host_options {
 	const char *zone;                   /* or NULL */
 	int64_t cpus, memory_mib, disk_gib; /* FIELD_NONE: what it has */
 	int64_t overcommit;                 /* of processors, in percent */
+	int64_t disk_overcommit;            /* likewise */
 	const char *pool; /* libvirt's storage pool; embedded hosts have none */
 };
 
