@@ -165,6 +165,17 @@ class Guest:
             or self.process.poll() is not None and "it ended",
             seconds or PATIENCE, 0.05) not in (None, "it ended")
 
+    def greets(self):
+        """Its SSH server is there: QEMU takes calls before the guest does."""
+        def banner():
+            try:
+                with socket.create_connection(("127.0.0.1", self.port),
+                                              PATIENCE) as s:
+                    return s.recv(4) == b"SSH-"
+            except OSError:
+                return False
+        return muster.wait_for(banner, PATIENCE, 0.1)
+
     def ssh(self, command, key, user="root", known=None, certificate=None):
         """(status, output) of a command in the guest; KNOWN is the only host
         key that is believed."""
