@@ -32,6 +32,8 @@ struct config {
 		int64_t idle_seconds, request_seconds;
 		int64_t requests_per_second;
 		int64_t pending_changes, watches;
+		int64_t consoles, consoles_per_caller, ticket_seconds;
+		int64_t console_idle_seconds, console_seconds;
 		int64_t stop_seconds;
 	} limits;
 

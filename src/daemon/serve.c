@@ -180,6 +180,13 @@ static int start_server(struct daemon *d, struct err *err)
 		.requests_per_second = (unsigned)c->limits.requests_per_second,
 		.pending_most = (size_t)c->limits.pending_changes,
 		.streams_most = (size_t)c->limits.watches,
+		.loop = d->loop,
+		.consoles_most = (size_t)c->limits.consoles,
+		.consoles_each = (size_t)c->limits.consoles_per_caller,
+		.console_ticket_ms = (uint64_t)c->limits.ticket_seconds * 1000,
+		.console_idle_ms =
+			(uint64_t)c->limits.console_idle_seconds * 1000,
+		.console_ms = (uint64_t)c->limits.console_seconds * 1000,
 		.live = reconciler_live(d->reconciler),
 		.check_region = provider_check_region,
 		.metrics = metrics,

@@ -114,6 +114,7 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	memcpy(to, target ? target : "", r->target_len + 1);
 	r->base.target = to;
 	r->base.peer = c->address;
+	r->base.secure = c->tls;
 	r->base.tls_subject = c->tls ? tls_link_subject(c->tls) : NULL;
 	r->base.id = r->id;
 	r->base.guest = c->guest;

@@ -227,6 +227,7 @@ struct poller *poller_new(struct loop *l, int fd,
 
 	static_assert((int)POLLER_READ == (int)UV_READABLE, "the same bits");
 	static_assert((int)POLLER_WRITE == (int)UV_WRITABLE, "the same bits");
+	static_assert((int)POLLER_GONE == (int)UV_DISCONNECT, "the same bits");
 	p->fn = fn;
 	p->ctx = ctx;
 	p->uv.data = p;

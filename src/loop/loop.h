@@ -49,7 +49,8 @@ void timer_set(struct timer *t, uint64_t ms);
 void timer_stop(struct timer *t);
 void timer_free(struct timer *t); /* NULL is fine */
 
-enum { POLLER_READ = 1, POLLER_WRITE = 2 };
+/* POLLER_GONE: the other side has closed, for who does not read meanwhile. */
+enum { POLLER_READ = 1, POLLER_WRITE = 2, POLLER_GONE = 4 };
 
 /* FN is told which of the wanted events came (an error or a hang-up shows as
  * all of those wanted).  Wants nothing at first. */

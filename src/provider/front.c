@@ -1,5 +1,7 @@
 #include "provider/front.h"
 
+#include <unistd.h>
+
 #include "provider/call.h"
 #include "provider/driver.h"
 
@@ -210,14 +212,33 @@ int provider_set_access(struct provider *p, const char *id,
 	return call_end(&c);
 }
 
+/* An answer that got lost, or came twice, leaves no stream behind. */
+static void close_stream(struct console *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	*c = (struct console){.fd = -1};
+}
+
 int provider_console(struct provider *p, const char *id, enum console_kind kind,
 		     struct arena *a, struct console *ret, struct err *err)
 {
 	struct call c = {p, CALL_CONSOLE, id, err};
+	struct console got = {.fd = -1};
+	int r;
 
-	while (call_next(&c))
-		c.r = p->driver->machines->console(p, id, kind, a, ret, err);
-	return call_end(&c);
+	while (call_next(&c)) {
+		close_stream(&got);
+		c.r = p->driver->machines->console(p, id, kind, a, &got, err);
+		if (c.r < 0)
+			got = (struct console){.fd = -1};
+	}
+	r = call_end(&c);
+	if (r < 0)
+		close_stream(&got);
+	else
+		*ret = got;
+	return r;
 }
 
 int provider_console_output(struct provider *p, const char *id, size_t length,

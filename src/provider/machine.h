@@ -67,5 +67,5 @@ enum console_kind { CONSOLE_SERIAL = 1, CONSOLE_VNC };
 
 struct console {
 	const char *url; /* for the provider's own; or NULL */
-	int fd;          /* a stream to relay; -1: there is none */
+	int fd;          /* a stream to relay, the caller's; -1: none */
 };

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "provider/sim_driver.h"
+#include "provider/sim_line.h"
 
 static unsigned lacks_of(const struct sim_options *o)
 {
@@ -62,12 +63,14 @@ static int sim_open(const struct provider_conf *conf, const void *options,
 		s->base.facts.call_ms = (uint32_t)o->timeout_ms;
 	s->conf = conf;
 	s->link = link;
+	s->lines = sim_lines_new();
 	*out = &s->base;
 	return 0;
 }
 
 static void sim_close(struct provider *p)
 {
+	sim_lines_free(((struct sim *)p)->lines);
 	sim_link_close(sim_link(p));
 	free(p);
 }

@@ -5,6 +5,7 @@
 #include "base/field_ops.h"
 #include "model/server.h"
 #include "provider/sim_driver.h"
+#include "provider/sim_line.h"
 
 /* Where machines have no tags, their names say whose they are. */
 #define NAME_PREFIX "muster."
@@ -248,9 +249,11 @@ static int sim_terminate(struct provider *p, const char *id, struct err *err)
 {
 	const struct sim_act act = {.id = id};
 
-	if (do_act(p, SIM_TERMINATE, &act, err) == 0)
-		return 0;
-	return err->code == ERR_NOT_FOUND ? 0 : -1;
+	if (do_act(p, SIM_TERMINATE, &act, err) < 0 &&
+	    err->code != ERR_NOT_FOUND)
+		return -1;
+	sim_line_cut(((struct sim *)p)->lines, id);
+	return 0;
 }
 
 static int sim_stop(struct provider *p, const char *id, bool hard,
@@ -258,7 +261,10 @@ static int sim_stop(struct provider *p, const char *id, bool hard,
 {
 	const struct sim_act act = {.id = id, .hard = hard};
 
-	return do_act(p, SIM_STOP, &act, err);
+	if (do_act(p, SIM_STOP, &act, err) < 0)
+		return -1;
+	sim_line_cut(((struct sim *)p)->lines, id);
+	return 0;
 }
 
 static int sim_start(struct provider *p, const char *id, struct err *err)
@@ -339,7 +345,10 @@ static int sim_console(struct provider *p, const char *id,
 	if (sim_link_call(sim_link(p), SIM_CONSOLE, &act, a, &answer, err) < 0)
 		return -1;
 	*ret = (struct console){.url = answer.text, .fd = -1};
-	return 0;
+	if (answer.text)
+		return 0;
+	return sim_line_open(((struct sim *)p)->lines, id, kind == CONSOLE_VNC,
+			     &ret->fd, err);
 }
 
 static int sim_console_output(struct provider *p, const char *id, size_t length,

@@ -106,6 +106,8 @@ const struct field sim_option_fields[] = {
 	 "machine.  A cloud in another process does not."},
 	{"oddCatalogue", FIELD_BOOL, 0, AT(odd_catalogue),
 	 "Whether the catalogue has entries that make no sense."},
+	{"consoleUrl", FIELD_BOOL, 0, AT(console_url),
+	 "Whether a console is an address of the cloud's own, not a stream."},
 	{"zones", FIELD_LIST, 0, AT(zones), "Its zones; none: it has none.",
 	 &format_name, TEXTS, .max = 26},
 	{"capacity", FIELD_LIST, 0, AT(capacity),

@@ -1,4 +1,6 @@
 /* The checks about machines. */
+#include <unistd.h>
+
 #include "base/field_ops.h"
 #include "model/server.h"
 #include "provider/verify_priv.h"
@@ -327,6 +329,8 @@ static void console_opens(struct verify *v)
 		if (!verify_retry(v, "console"))
 			return;
 	verify_that(v, c.url || c.fd >= 0, "there is neither URL nor stream");
+	if (c.fd >= 0)
+		close(c.fd);
 }
 
 static void console_output_is_read(struct verify *v)

@@ -1,6 +1,7 @@
 /* Drivers that tell what is not so: of machines, of lists, of themselves. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/field_ops.h"
 #include "model/flavor.h"
@@ -211,6 +212,8 @@ static int console_nowhere(struct provider *p, const char *id,
 {
 	if (sim()->console(p, id, kind, a, ret, err) < 0)
 		return -1;
+	if (ret->fd >= 0)
+		close(ret->fd);
 	*ret = (struct console){.fd = -1};
 	return 0;
 }

@@ -62,6 +62,16 @@ static void add_zones(const struct lv *lv, struct arena *a,
 	ret->zones = (struct items){z, n};
 }
 
+static bool has_cpu_limits(const struct lv *lv)
+{
+	const struct flavor_options *f = lv->options.flavors.at;
+
+	for (size_t i = 0; i < lv->options.flavors.n; i++)
+		if (f[i].cpu_percent || f[i].cpu_shares)
+			return true;
+	return false;
+}
+
 /* How each host runs its machines; one that cannot be asked is no reason to
  * offer nothing. */
 static void add_host(struct host *h, struct arena *a, struct catalogue *ret)
@@ -80,7 +90,7 @@ static void add_host(struct host *h, struct arena *a, struct catalogue *ret)
 				    "host %s: machines are emulated (TCG)"
 				    " and slow, for %s",
 				    h->name, powers.why));
-	if (!powers.limits)
+	if (!powers.limits && has_cpu_limits(h->lv))
 		note(ret,
 		     arena_printf(a,
 				  "host %s: limits of processor time cannot "

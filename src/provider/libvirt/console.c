@@ -1,4 +1,4 @@
-#include "provider/libvirt/console.h"
+#include "provider/libvirt/driver.h"
 
 int lv_console(struct provider *p, const char *id, enum console_kind kind,
 	       struct arena *a, struct console *ret, struct err *err)

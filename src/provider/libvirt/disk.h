@@ -80,8 +80,12 @@ extern const struct disk_ops disk_files, disk_pool;
 
 #define DISK_GIB ((int64_t)1 << 30)
 
-/* Names of a machine's disks, in A.  WHAT: "root.qcow2", "seed.iso",
- * "local.qcow2", "console.log". */
+#define DISK_ROOT    "root.qcow2"
+#define DISK_SEED    "seed.iso"
+#define DISK_LOCAL   "local.qcow2"
+#define DISK_CONSOLE "console.log"
+
+/* The name of a machine's disk, in A; WHAT is one of the above. */
 const char *disk_name(const char *uuid, const char *what, struct arena *a);
 
 /* NAME may be one. */

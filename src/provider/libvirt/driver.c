@@ -5,6 +5,10 @@
 
 #include "base/mem.h"
 #include "provider/front.h"
+#include "provider/libvirt/guests.h"
+#include "provider/libvirt/image.h"
+#include "provider/libvirt/ready.h"
+#include "provider/libvirt/room.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
 
@@ -31,7 +35,8 @@ bool lv_embedded(const struct lv *lv)
 static unsigned lacks_of(const struct lv *lv)
 {
 	if (lv_embedded(lv))
-		return 1U << CAN_SECURITY_GROUPS | 1U << CAN_ACCESS;
+		return 1U << CAN_SECURITY_GROUPS | 1U << CAN_ACCESS |
+		       1U << CAN_NEIGHBOURS;
 	return 0;
 }
 
@@ -42,6 +47,7 @@ static struct provider_facts facts_of(const struct lv *lv)
 		.tags = true,
 		.keeps_addresses = true,
 		.live_groups = true,
+		.host_keys = true,
 		/* What was sent to our own process ends with it. */
 		.call_ms = lv_embedded(lv) ? 0 : 60000,
 		.launch_ms = 600000,
@@ -69,9 +75,13 @@ static void lv_close(struct provider *p)
 {
 	struct lv *lv = lv_of(p);
 
+	guests_free(lv->guests); /* it asks the hosts */
+	image_close(lv);
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		host_close(lv->hosts[i]);
+	room_release(lv);
 	pthread_mutex_destroy(&lv->placing);
+	pthread_mutex_destroy(&lv->bringing);
 	arena_release(&lv->arena);
 	free(lv);
 }
@@ -86,10 +96,16 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 	lv->conf = conf;
 	lv->options = *(const struct lv_options *)options;
 	arena_init(&lv->arena, ARENA_MOST);
+	if (conf->folder)
+		lv->folder = arena_join(&lv->arena, conf->folder, "/libvirt-",
+					conf->region, NULL);
 	pthread_mutex_init(&lv->placing, NULL);
+	pthread_mutex_init(&lv->bringing, NULL);
+	list_init(&lv->holds);
+	lv->guests = ready_open(lv);
 	if (lv_options_check(&lv->options, conf->folder, conf->region,
 			     &lv->arena, err) < 0 ||
-	    open_hosts(lv, err) < 0) {
+	    image_open(lv, err) < 0 || open_hosts(lv, err) < 0) {
 		lv_close(&lv->base);
 		return -1;
 	}

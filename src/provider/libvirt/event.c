@@ -1,10 +1,13 @@
 #include "provider/libvirt/event.h"
 
 #include <signal.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/guests.h"
 
 /* libvirt prints every error by itself unless it is told where they go: they are
  * in what our calls answer. */
@@ -57,16 +60,109 @@ int event_loop(struct err *err)
 	return 0;
 }
 
-int event_listen(struct host *h, virConnectPtr conn, struct err *err)
+/* Who is told; libvirt may be about to tell when nobody is to be told any more,
+ * so this lives as long as libvirt has it. */
+struct ear {
+	pthread_mutex_t lock;
+	struct host *host; /* NULL: nobody listens */
+};
+
+/* AGAIN: it boots, and nothing is known of its guest any more. */
+static void hear(struct ear *e, virDomainPtr d, bool again)
 {
-	(void)h;
+	const struct provider_conf *conf;
+	char uuid[VIR_UUID_STRING_BUFLEN], id[128];
+
+	pthread_mutex_lock(&e->lock);
+	if (e->host && virDomainGetUUIDString(d, uuid) == 0) {
+		conf = e->host->lv->conf;
+		snprintf(id, sizeof(id), "%s@%s", uuid, e->host->name);
+		if (again)
+			guests_forget(e->host->lv->guests, id);
+		conf->changed(conf->listener, id);
+	}
+	pthread_mutex_unlock(&e->lock);
+}
+
+static int on_lifecycle(virConnectPtr conn, virDomainPtr d, int event,
+			int detail, void *ctx)
+{
 	(void)conn;
-	(void)err;
+	(void)event;
+	(void)detail;
+	hear(ctx, d, false);
 	return 0;
 }
 
-void event_deafen(struct host *h, virConnectPtr conn)
+static void on_agent(virConnectPtr conn, virDomainPtr d, int state, int reason,
+		     void *ctx)
 {
-	(void)h;
 	(void)conn;
+	(void)state;
+	(void)reason;
+	hear(ctx, d, false);
+}
+
+static void on_reboot(virConnectPtr conn, virDomainPtr d, void *ctx)
+{
+	(void)conn;
+	hear(ctx, d, true);
+}
+
+static void ear_free(void *ctx)
+{
+	struct ear *e = ctx;
+
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+}
+
+/* Each has an ear of its own: libvirt frees them one by one. */
+static int listen_for(struct host *h, virConnectPtr conn, int what,
+		      virConnectDomainEventGenericCallback fn,
+		      struct host_ear *ret)
+{
+	struct ear *e = xcalloc(1, sizeof(*e));
+
+	pthread_mutex_init(&e->lock, NULL);
+	e->host = h;
+	ret->ear = e;
+	ret->id = virConnectDomainEventRegisterAny(conn, NULL, what, fn, e,
+						   ear_free);
+	if (ret->id < 0)
+		ear_free(e);
+	return ret->id < 0 ? -1 : 0;
+}
+
+int event_listen(struct host *h, virConnectPtr conn, struct host_ear ears[],
+		 struct err *err)
+{
+	for (size_t i = 0; i < HOST_EARS; i++)
+		ears[i].id = -1;
+	if (!h->lv->conf->changed)
+		return 0;
+	if (listen_for(h, conn, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+		       VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), &ears[0]) < 0)
+		return host_err(h, "be told what happens", err);
+	/* Not every kind of host has guests that answer. */
+	(void)listen_for(h, conn, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
+			 VIR_DOMAIN_EVENT_CALLBACK(on_agent), &ears[1]);
+	(void)listen_for(h, conn, VIR_DOMAIN_EVENT_ID_REBOOT,
+			 VIR_DOMAIN_EVENT_CALLBACK(on_reboot), &ears[2]);
+	return 0;
+}
+
+void event_deafen(virConnectPtr conn, struct host_ear ears[])
+{
+	for (size_t i = 0; i < HOST_EARS; i++) {
+		struct ear *e = ears[i].ear;
+
+		if (ears[i].id < 0)
+			continue;
+		pthread_mutex_lock(&e->lock);
+		e->host = NULL;
+		pthread_mutex_unlock(&e->lock);
+		virConnectDomainEventDeregisterAny(conn, ears[i].id);
+		ears[i].id = -1;
+	}
 }

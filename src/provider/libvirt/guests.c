@@ -23,8 +23,9 @@ enum {
 	DOUBTS_MOST = 3,     /* before it is not */
 	FORGET_MS = 1800000, /* without anybody asking */
 	IDLE_MS = 3600000,   /* nothing is to be done: until then */
-	AGENT_AFTER =
-		20, /* an image may have no SSH server where one would be */
+	SLOWER_AFTER = 8,    /* tries in vain: then the wait grows, */
+	SLOWER_MOST = 20,    /* to so many times as long */
+	AGENT_AFTER = 20,    /* there may be no SSH server where one would be */
 };
 
 static const char by_agent[] = "its agent answers";
@@ -149,6 +150,14 @@ static void ask(struct guests *r, struct try *tries, size_t n)
 				r->conf.ping(r->conf.ctx, tries[i].machine);
 }
 
+/* Who has not answered for long is asked less often. */
+static uint64_t slower(unsigned failures)
+{
+	unsigned times = 1 + failures / SLOWER_AFTER;
+
+	return times < SLOWER_MOST ? times : SLOWER_MOST;
+}
+
 /* True when it is news. */
 static bool take_answer(const struct guests *r, struct guest *g,
 			const struct try *t, uint64_t now)
@@ -172,7 +181,7 @@ static bool take_answer(const struct guests *r, struct guest *g,
 	g->up = false;
 	if (was)
 		g->why = g->why == by_agent ? no_agent : no_ssh;
-	g->next = now + r->conf.wait_ms;
+	g->next = now + r->conf.wait_ms * slower(g->failures);
 	return was;
 }
 

@@ -20,7 +20,8 @@ enum { RETRY_MS = 2000 };
 struct host_priv {
 	pthread_mutex_t lock; /* of what follows */
 	virConnectPtr conn;   /* NULL: there is none now */
-	uint64_t failed_at;   /* on the monotonic clock; 0: it did not */
+	struct host_ear ears[HOST_EARS];
+	uint64_t failed_at; /* on the monotonic clock; 0: it did not */
 	struct err failure;
 	pthread_mutex_t trying; /* of the powers, which take a while */
 	bool tried;
@@ -97,7 +98,7 @@ static void disconnect(struct host *h)
 
 	if (!p->conn)
 		return;
-	event_deafen(h, p->conn);
+	event_deafen(p->conn, p->ears);
 	host_drop(&p->conn);
 }
 
@@ -122,7 +123,7 @@ static int reconnect(struct host *h, struct err *err)
 		return -1;
 	}
 	if (connect_open(h, &p->conn, err) == 0 &&
-	    event_listen(h, p->conn, err) == 0) {
+	    event_listen(h, p->conn, p->ears, err) == 0) {
 		p->failed_at = 0;
 		return 0;
 	}
@@ -202,10 +203,12 @@ const char *host_machine_id(const struct host *h, const char *uuid,
 }
 
 struct host *host_of_machine(struct lv *lv, const char *id,
-			     char ret_uuid[VIR_UUID_STRING_BUFLEN])
+			     char ret_uuid[VIR_UUID_STRING_BUFLEN],
+			     bool *ret_other)
 {
 	size_t len = VIR_UUID_STRING_BUFLEN - 1;
 
+	*ret_other = false;
 	if (!uuid_valid(id, strnlen(id, len)) || id[len] != '@')
 		return NULL;
 	for (size_t i = 0; i < lv->n_hosts; i++)
@@ -214,5 +217,6 @@ struct host *host_of_machine(struct lv *lv, const char *id,
 			ret_uuid[len] = '\0';
 			return lv->hosts[i];
 		}
+	*ret_other = true;
 	return NULL;
 }

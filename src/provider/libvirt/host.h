@@ -20,6 +20,12 @@ struct disk_ops;
 struct host_priv;
 struct lv;
 
+/* What it has, and what of that is taken by machines, whosever they are. */
+struct host_room {
+	int64_t cpus, memory_mib, disk_gib; /* overcommit included */
+	int64_t cpus_taken, memory_taken, disk_taken;
+};
+
 struct host {
 	struct lv *lv;
 	const struct host_options *options;
@@ -29,12 +35,11 @@ struct host {
 	bool fake;          /* test:///: there are no disks, and no QEMU */
 	const struct disk_ops *disks;
 	struct host_priv *priv;
-};
-
-/* What it has, and what of that is taken by machines, whosever they are. */
-struct host_room {
-	int64_t cpus, memory_mib, disk_gib; /* overcommit included */
-	int64_t cpus_taken, memory_taken, disk_taken;
+	/* For room.c, under the provider's lock: what was last seen of it, when
+	 * (0: never), and why it was not. */
+	struct host_room room;
+	uint64_t looked_at;
+	char deaf[120];
 };
 
 /* How its machines can be run. */
@@ -75,8 +80,10 @@ pthread_mutex_t *host_facts_lock(struct host *h);
  * -1.  WHAT was tried: "define the machine". */
 int host_err(const struct host *h, const char *what, struct err *err);
 
-/* "UUID@host", in A; and back: NULL when ID is no such, or of no host here. */
+/* "UUID@host", in A; and back: NULL when ID is no such, or, RET_OTHER, when it is
+ * of a host that is none of LV's. */
 const char *host_machine_id(const struct host *h, const char *uuid,
 			    struct arena *a);
 struct host *host_of_machine(struct lv *lv, const char *id,
-			     char ret_uuid[VIR_UUID_STRING_BUFLEN]);
+			     char ret_uuid[VIR_UUID_STRING_BUFLEN],
+			     bool *ret_other);

@@ -39,6 +39,10 @@ static const struct field host_fields[] = {
 	{"overcommitPercent", FIELD_INT, 0, HOST(overcommit),
 	 "How many processors are given for a hundred that there are.",
 	 .min = 1, .max = 10000, .fallback = "400"},
+	{"diskOvercommitPercent", FIELD_INT, 0, HOST(disk_overcommit),
+	 "How much disk is given for a hundred that there are: disks take room "
+	 "as they are written to.",
+	 .min = 1, .max = 10000, .fallback = "200"},
 	{"pool", FIELD_STRING, 0, HOST(pool),
 	 "The storage pool that disks lie in (a folder); one that is embedded "
 	 "has none.",
@@ -103,6 +107,10 @@ const struct field lv_option_fields[] = {
 	 "A folder on the server with images (qcow2 or raw) that are "
 	 "everyone's in this region.",
 	 &format_text, .max = 1024},
+	{"imageMaxGiB", FIELD_INT, 0, AT(image_gib),
+	 "How large the disk in an image that is imported may be; the file, "
+	 "too.",
+	 .min = 1, .max = 65536, .fallback = "64"},
 	{"publish", FIELD_LIST, 0, AT(publish),
 	 "Ports of machines on embedded hosts that are reached through ports "
 	 "of this host; absent: 22.",
@@ -177,7 +185,8 @@ static int add_local(struct lv_options *o, const char *folder,
 				     .cpus = FIELD_NONE,
 				     .memory_mib = FIELD_NONE,
 				     .disk_gib = FIELD_NONE,
-				     .overcommit = 400};
+				     .overcommit = 400,
+				     .disk_overcommit = 200};
 
 	if (!folder)
 		return err_at(err, ERR_INVALID, "/hosts",
@@ -204,6 +213,9 @@ int lv_options_check(struct lv_options *o, const char *folder,
 	if (o->network.mode == NETWORK_BRIDGE && !o->network.bridge)
 		return err_at(err, ERR_INVALID, "/network/bridge",
 			      "must be there with the mode \"bridge\"");
+	if (strchr(o->publish_address, ':'))
+		return err_at(err, ERR_INVALID, "/publishAddress",
+			      "must be an IPv4 address");
 	if (check_ports(o, err) < 0 || check_hosts(o, err) < 0)
 		return -1;
 	return check_flavors(o, err);

@@ -11,6 +11,7 @@ struct host_options {
 	const char *zone;                   /* or NULL */
 	int64_t cpus, memory_mib, disk_gib; /* FIELD_NONE: what it has */
 	int64_t overcommit;                 /* of processors, in percent */
+	int64_t disk_overcommit;            /* likewise */
 	const char *pool; /* libvirt's storage pool; embedded hosts have none */
 };
 
@@ -35,6 +36,7 @@ struct lv_options {
 	int placement;        /* enum placement */
 	struct items flavors; /* of struct flavor_options; never none */
 	const char *images;   /* a folder of images that are everyone's here */
+	int64_t image_gib;    /* how large a disk in an image may be */
 	struct items publish; /* of int64_t: ports of guests */
 	const char *publish_address;
 	struct lv_network_options network;

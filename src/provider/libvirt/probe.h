@@ -3,6 +3,9 @@
 
 #include "provider/libvirt/host.h"
 
+/* The hardware that guests see: every kernel for clouds has drivers for it. */
+#define PROBE_MACHINE "pc"
+
 /* WHY is where what is in the way is said. */
 int probe_powers(struct host *h, struct host_powers *ret, char *why,
 		 size_t why_size, struct err *err) MUST_CHECK;

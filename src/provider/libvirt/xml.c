@@ -2,6 +2,7 @@
 
 #include <libxml/parser.h>
 #include <libxml/xmlwriter.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,14 @@ void xml_text(struct xml *x, const char *text)
 		note(x, xmlTextWriterWriteString(x->writer, chars(text)));
 }
 
+void xml_int(struct xml *x, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	xml_text(x, text);
+}
+
 void xml_end(struct xml *x)
 {
 	if (!x->failed && !x->cannot)
@@ -113,9 +122,7 @@ void xml_leaf(struct xml *x, const char *element, const char *text)
 void xml_leaf_int(struct xml *x, const char *element, int64_t value)
 {
 	xml_begin(x, element);
-	if (!x->failed && !x->cannot)
-		note(x, xmlTextWriterWriteFormatString(x->writer, "%lld",
-						       (long long)value));
+	xml_int(x, value);
 	xml_end(x);
 }
 

@@ -32,6 +32,7 @@ void xml_begin_in(struct xml *x, const char *prefix, const char *element,
 void xml_attr(struct xml *x, const char *name, const char *value);
 void xml_attr_int(struct xml *x, const char *name, int64_t value);
 void xml_text(struct xml *x, const char *text);
+void xml_int(struct xml *x, int64_t value);
 void xml_end(struct xml *x);
 /* An element with nothing but text in it. */
 void xml_leaf(struct xml *x, const char *element, const char *text);

@@ -1,0 +1,100 @@
+#include "provider/libvirt/intent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "provider/libvirt/driver.h"
+
+static bool keeps(const struct lv *lv)
+{
+	return lv->folder && lv->n_hosts > 1;
+}
+
+static int wrong(const char *path, struct err *err)
+{
+	return err_set(err, ERR_UNAVAILABLE, "%s: %s", path, strerror(errno));
+}
+
+static int sync_folder(const char *path, struct err *err)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? wrong(path, err) : 0;
+}
+
+/* Written under another name first: half of a name would be another host's. */
+static int write_at(const char *path, const char *folder, const char *text,
+		    struct err *err)
+{
+	char new[PATH_MAX];
+	size_t len = strlen(text);
+	auto_close int fd = -1;
+
+	if (snprintf(new, sizeof(new), "%s.new", path) >= (int)sizeof(new))
+		return err_set(err, ERR_INTERNAL, "the path is too long");
+	fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, text, len) != (ssize_t)len || fsync(fd) < 0 ||
+	    rename(new, path) < 0)
+		return wrong(new, err);
+	return sync_folder(folder, err);
+}
+
+static bool path_of(const struct lv *lv, const char *uuid, char *folder,
+		    char *path)
+{
+	return snprintf(folder, PATH_MAX, "%s/launches", lv->folder) <
+		       PATH_MAX &&
+	       snprintf(path, PATH_MAX, "%s/launches/%s", lv->folder, uuid) <
+		       PATH_MAX;
+}
+
+int intent_write(const struct lv *lv, const char *uuid, const struct host *h,
+		 struct err *err)
+{
+	char folder[PATH_MAX], path[PATH_MAX];
+
+	if (!keeps(lv))
+		return 0;
+	if (!path_of(lv, uuid, folder, path))
+		return err_set(err, ERR_INTERNAL, "the path is too long");
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return wrong(folder, err);
+	return write_at(path, folder, h->name, err);
+}
+
+enum intent intent_read(const struct lv *lv, const char *uuid,
+			struct host **ret)
+{
+	char folder[PATH_MAX], path[PATH_MAX], name[64];
+	auto_close int fd = -1;
+	ssize_t n;
+
+	*ret = NULL;
+	if (!keeps(lv) || !path_of(lv, uuid, folder, path))
+		return INTENT_UNKNOWN;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? INTENT_NONE : INTENT_UNKNOWN;
+	n = read(fd, name, sizeof(name) - 1);
+	if (n < 0)
+		return INTENT_UNKNOWN;
+	name[n] = '\0';
+	for (size_t i = 0; i < lv->n_hosts; i++)
+		if (strcmp(lv->hosts[i]->name, name) == 0)
+			*ret = lv->hosts[i];
+	return INTENT_HOST;
+}
+
+void intent_drop(const struct lv *lv, const char *uuid)
+{
+	char folder[PATH_MAX], path[PATH_MAX];
+
+	if (keeps(lv) && path_of(lv, uuid, folder, path))
+		unlink(path);
+}
