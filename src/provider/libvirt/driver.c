@@ -81,6 +81,8 @@ static void lv_close(struct provider *p)
 		host_close(lv->hosts[i]);
 	room_release(lv);
 	pthread_mutex_destroy(&lv->placing);
+	pthread_mutex_destroy(&lv->addressing);
+	pthread_mutex_destroy(&lv->filtering);
 	pthread_mutex_destroy(&lv->bringing);
 	arena_release(&lv->arena);
 	free(lv);
@@ -100,6 +102,8 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 		lv->folder = arena_join(&lv->arena, conf->folder, "/libvirt-",
 					conf->region, NULL);
 	pthread_mutex_init(&lv->placing, NULL);
+	pthread_mutex_init(&lv->addressing, NULL);
+	pthread_mutex_init(&lv->filtering, NULL);
 	pthread_mutex_init(&lv->bringing, NULL);
 	list_init(&lv->holds);
 	lv->guests = ready_open(lv);

@@ -98,6 +98,7 @@ const struct machine_ops lv_machine_ops = {
 	.rebuild = lv_rebuild,
 	.grow_root_disk = lv_grow_root_disk,
 	.set_tags = lv_set_tags,
+	.set_access = nic_set_access,
 	.console = lv_console,
 	.console_output = lv_console_output,
 };

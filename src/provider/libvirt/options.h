@@ -44,6 +44,7 @@ struct lv_options {
 };
 
 extern const struct field lv_option_fields[];
+extern const char *const network_mode_names[];
 
 /* What the table cannot say; and the defaults, made in A: one host, with FOLDER
  * for what it keeps, and the flavors. */
