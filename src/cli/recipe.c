@@ -233,11 +233,11 @@ static bool hear(struct making *m)
 static void follow(struct making *m, struct terminal *t)
 {
 	struct pollfd fds[3] = {{.fd = m->from, .events = POLLIN}};
-	size_t n;
 	char key;
 
 	for (;;) {
-		n = 1 + terminal_polled(t, fds + 1);
+		size_t n = 1 + terminal_polled(t, fds + 1);
+
 		if (poll(fds, n, -1) < 0)
 			continue;
 		if (terminal_read(t, fds + 1, &key) == TERMINAL_STOP) {
@@ -299,11 +299,15 @@ static int sum_up(const char *path, struct recipe_made *ret, struct err *err)
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	auto_free char *part = xmalloc((size_t)1 << 20);
 	unsigned char sum[DIGEST_SHA256_LEN];
-	struct digest *d = digest_new();
-	ssize_t n = fd < 0 ? -1 : 0;
+	struct digest *d;
+	ssize_t n;
 
+	if (fd < 0)
+		return err_set(err, ERR_PROVIDER, "cannot read %s: %s", path,
+			       strerror(errno));
+	d = digest_new();
 	ret->bytes = 0;
-	while (fd >= 0 && (n = read(fd, part, (size_t)1 << 20)) > 0) {
+	while ((n = read(fd, part, (size_t)1 << 20)) > 0) {
 		digest_add(d, part, (size_t)n);
 		ret->bytes += n;
 	}
