@@ -76,8 +76,8 @@ def _mounts(folder):
         _mount("--bind", os.path.join(folder, name), place)
     # What /sys shows of the network is that of who mounts it.  Without
     # control groups, for a host that is killed would leave its own behind.
-    _mount("-t", "sysfs", "-o", "ro", "sysfs", "/sys")
-    _mount("-t", "tmpfs", "tmpfs", "/sys/fs/cgroup")
+    subprocess.run(["umount", "--recursive", "/sys"], check=True)
+    _mount("-t", "sysfs", "sysfs", "/sys")
 
 
 def _relay(listener):

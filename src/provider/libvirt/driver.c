@@ -5,6 +5,9 @@
 
 #include "base/mem.h"
 #include "provider/front.h"
+#include "provider/libvirt/guests.h"
+#include "provider/libvirt/image.h"
+#include "provider/libvirt/ready.h"
 #include "provider/libvirt/room.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
@@ -72,10 +75,15 @@ static void lv_close(struct provider *p)
 {
 	struct lv *lv = lv_of(p);
 
+	guests_free(lv->guests); /* it asks the hosts */
+	image_close(lv);
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		host_close(lv->hosts[i]);
 	room_release(lv);
 	pthread_mutex_destroy(&lv->placing);
+	pthread_mutex_destroy(&lv->addressing);
+	pthread_mutex_destroy(&lv->filtering);
+	pthread_mutex_destroy(&lv->bringing);
 	arena_release(&lv->arena);
 	free(lv);
 }
@@ -94,10 +102,14 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 		lv->folder = arena_join(&lv->arena, conf->folder, "/libvirt-",
 					conf->region, NULL);
 	pthread_mutex_init(&lv->placing, NULL);
+	pthread_mutex_init(&lv->addressing, NULL);
+	pthread_mutex_init(&lv->filtering, NULL);
+	pthread_mutex_init(&lv->bringing, NULL);
 	list_init(&lv->holds);
+	lv->guests = ready_open(lv);
 	if (lv_options_check(&lv->options, conf->folder, conf->region,
 			     &lv->arena, err) < 0 ||
-	    open_hosts(lv, err) < 0) {
+	    image_open(lv, err) < 0 || open_hosts(lv, err) < 0) {
 		lv_close(&lv->base);
 		return -1;
 	}

@@ -7,6 +7,7 @@
 #include "provider/libvirt/host.h"
 #include "provider/libvirt/libvirt.h"
 #include "provider/libvirt/options.h"
+#include "provider/libvirt/records.h"
 
 struct lv {
 	struct provider base; /* first */
@@ -18,6 +19,14 @@ struct lv {
 	size_t n_hosts;
 	pthread_mutex_t placing; /* one launch at a time looks for room */
 	struct list holds;       /* of struct hold: see room.h */
+	/* What is kept in the folder; without one there is none of it. */
+	struct library *library;    /* images */
+	struct records volumes;     /* of struct volume_record */
+	const char *import_folder;  /* where files may be imported from */
+	pthread_mutex_t bringing;   /* one image at a time comes to a host */
+	pthread_mutex_t addressing; /* one takes an address at a time */
+	pthread_mutex_t filtering;  /* or looks who is in which group */
+	struct guests *guests;      /* whether they are up: see ready.h */
 };
 
 static inline struct lv *lv_of(struct provider *p)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "provider/libvirt/disk.h"
+#include "provider/libvirt/guests.h"
 #include "provider/libvirt/intent.h"
 #include "provider/libvirt/machine.h"
 #include "provider/libvirt/nic.h"
@@ -60,6 +61,7 @@ static int lv_terminate(struct provider *p, const char *id, struct err *err)
 		return -1;
 	if (!m.host || m.stranger)
 		return 0;
+	guests_forget(m.host->lv->guests, id);
 	arena_init(&a, ARENA_MOST);
 	r = remove_all(&m, &a, err);
 	if (r == 0)
@@ -96,6 +98,7 @@ const struct machine_ops lv_machine_ops = {
 	.rebuild = lv_rebuild,
 	.grow_root_disk = lv_grow_root_disk,
 	.set_tags = lv_set_tags,
+	.set_access = nic_set_access,
 	.console = lv_console,
 	.console_output = lv_console_output,
 };

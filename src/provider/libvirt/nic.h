@@ -13,6 +13,7 @@
 
 struct host;
 struct lv;
+struct provider;
 
 enum nic_kind {
 	NIC_USER = 1, /* QEMU's own, alone behind its ports */
@@ -28,8 +29,9 @@ struct nic {
 	const char *address, *prefix; /* IPv4: "10.0.0.15", "10.0.0.0/24" */
 	const char *address6, *prefix6;
 	const char *gateway, *gateway6;
-	struct items dns;   /* of const char * */
-	const char *filter; /* nwfilter, or NULL */
+	struct items dns;    /* of const char * */
+	struct items routes; /* of struct network_route */
+	const char *filter;  /* nwfilter, or NULL */
 };
 
 /* What machine UUID gets on H: the same again for the same UUID.  ERR_INVALID
@@ -41,3 +43,16 @@ int nic_make(struct lv *lv, struct host *h, const struct machine_spec *spec,
 /* The machine is gone: what was kept for it (a DHCP entry, a filter) goes. */
 int nic_drop(struct lv *lv, struct host *h, const char *uuid,
 	     const char *network, struct err *err) MUST_CHECK;
+
+/* Whether a machine on H is in the network, and which (RET_USER may be NULL).
+ * With CLEAN, what is left of machines that are gone is removed. */
+int nic_used(struct host *h, const char *network, bool clean, bool *ret,
+	     char *ret_user, struct err *err) MUST_CHECK;
+
+/* What is left on H of machines that are not there is removed; while nothing is
+ * being launched. */
+int nic_sweep(struct lv *lv, struct host *h, struct err *err) MUST_CHECK;
+
+/* The slot of that name: groups and sources, of a machine that may run. */
+int nic_set_access(struct provider *p, const char *id,
+		   const struct machine_spec *spec, struct err *err) MUST_CHECK;

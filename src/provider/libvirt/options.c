@@ -11,7 +11,7 @@
 static const char *const placement_names[] = {
 	NULL, [PLACEMENT_SPREAD] = "spread", [PLACEMENT_PACK] = "pack", NULL};
 
-static const char *const mode_names[] = {
+const char *const network_mode_names[] = {
 	NULL, [NETWORK_NAT] = "nat", [NETWORK_ISOLATED] = "isolated",
 	[NETWORK_BRIDGE] = "bridge", NULL};
 
@@ -83,7 +83,7 @@ static const struct field network_fields[] = {
 	{"mode", FIELD_ENUM, 0, offsetof(struct lv_network_options, mode),
 	 "Whether machines reach the world through the host (nat), nobody "
 	 "else (isolated), or are on a bridge of the host's.",
-	 .names = mode_names, .fallback = "\"nat\""},
+	 .names = network_mode_names, .fallback = "\"nat\""},
 	{"bridge", FIELD_STRING, 0, offsetof(struct lv_network_options, bridge),
 	 "The bridge.", &format_name, .max = 15},
 	{0},
@@ -107,6 +107,10 @@ const struct field lv_option_fields[] = {
 	 "A folder on the server with images (qcow2 or raw) that are "
 	 "everyone's in this region.",
 	 &format_text, .max = 1024},
+	{"imageMaxGiB", FIELD_INT, 0, AT(image_gib),
+	 "How large the disk in an image that is imported may be; the file, "
+	 "too.",
+	 .min = 1, .max = 65536, .fallback = "64"},
 	{"publish", FIELD_LIST, 0, AT(publish),
 	 "Ports of machines on embedded hosts that are reached through ports "
 	 "of this host; absent: 22.",

@@ -36,6 +36,7 @@ struct lv_options {
 	int placement;        /* enum placement */
 	struct items flavors; /* of struct flavor_options; never none */
 	const char *images;   /* a folder of images that are everyone's here */
+	int64_t image_gib;    /* how large a disk in an image may be */
 	struct items publish; /* of int64_t: ports of guests */
 	const char *publish_address;
 	struct lv_network_options network;
@@ -43,6 +44,7 @@ struct lv_options {
 };
 
 extern const struct field lv_option_fields[];
+extern const char *const network_mode_names[];
 
 /* What the table cannot say; and the defaults, made in A: one host, with FOLDER
  * for what it keeps, and the flavors. */
