@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 #include "provider/front.h"
+#include "provider/libvirt/guests.h"
 #include "provider/libvirt/image.h"
+#include "provider/libvirt/ready.h"
 #include "provider/libvirt/room.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
@@ -74,6 +76,7 @@ static void lv_close(struct provider *p)
 {
 	struct lv *lv = lv_of(p);
 
+	guests_free(lv->guests); /* it asks the hosts */
 	image_close(lv);
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		host_close(lv->hosts[i]);
@@ -118,6 +121,7 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 	pthread_mutex_init(&lv->filtering, NULL);
 	pthread_mutex_init(&lv->bringing, NULL);
 	list_init(&lv->holds);
+	lv->guests = ready_open(lv);
 	if (choose_folder(lv, err) < 0 ||
 	    lv_options_check(&lv->options, lv->folder, &lv->arena, err) < 0 ||
 	    image_open(lv, err) < 0 || open_hosts(lv, err) < 0) {

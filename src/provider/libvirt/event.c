@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/guests.h"
 
 /* libvirt prints every error by itself unless it is told where they go: they are
  * in what our calls answer. */
@@ -66,7 +67,8 @@ struct ear {
 	struct host *host; /* NULL: nobody listens */
 };
 
-static void hear(struct ear *e, virDomainPtr d)
+/* AGAIN: it boots, and nothing is known of its guest any more. */
+static void hear(struct ear *e, virDomainPtr d, bool again)
 {
 	const struct provider_conf *conf;
 	char uuid[VIR_UUID_STRING_BUFLEN], id[128];
@@ -75,6 +77,8 @@ static void hear(struct ear *e, virDomainPtr d)
 	if (e->host && virDomainGetUUIDString(d, uuid) == 0) {
 		conf = e->host->lv->conf;
 		snprintf(id, sizeof(id), "%s@%s", uuid, e->host->name);
+		if (again)
+			guests_forget(e->host->lv->guests, id);
 		conf->changed(conf->listener, id);
 	}
 	pthread_mutex_unlock(&e->lock);
@@ -86,7 +90,7 @@ static int on_lifecycle(virConnectPtr conn, virDomainPtr d, int event,
 	(void)conn;
 	(void)event;
 	(void)detail;
-	hear(ctx, d);
+	hear(ctx, d, false);
 	return 0;
 }
 
@@ -96,7 +100,13 @@ static void on_agent(virConnectPtr conn, virDomainPtr d, int state, int reason,
 	(void)conn;
 	(void)state;
 	(void)reason;
-	hear(ctx, d);
+	hear(ctx, d, false);
+}
+
+static void on_reboot(virConnectPtr conn, virDomainPtr d, void *ctx)
+{
+	(void)conn;
+	hear(ctx, d, true);
 }
 
 static void ear_free(void *ctx)
@@ -137,6 +147,8 @@ int event_listen(struct host *h, virConnectPtr conn, struct host_ear ears[],
 	/* Not every kind of host has guests that answer. */
 	(void)listen_for(h, conn, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
 			 VIR_DOMAIN_EVENT_CALLBACK(on_agent), &ears[1]);
+	(void)listen_for(h, conn, VIR_DOMAIN_EVENT_ID_REBOOT,
+			 VIR_DOMAIN_EVENT_CALLBACK(on_reboot), &ears[2]);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 /* Once; later calls do nothing. */
 int event_loop(struct err *err) MUST_CHECK;
 
-enum { HOST_EARS = 2 };
+enum { HOST_EARS = 3 };
 
 /* One kind of news that is listened for. */
 struct host_ear {

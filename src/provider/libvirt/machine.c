@@ -8,6 +8,7 @@
 #include "provider/libvirt/domain.h"
 #include "provider/libvirt/nic.h"
 #include "provider/libvirt/publish.h"
+#include "provider/libvirt/ready.h"
 
 #define ARENA_MOST ((size_t)4 << 20)
 
@@ -94,6 +95,7 @@ int machine_tell_facts(struct host *h, virDomainPtr d,
 	/* Nothing is forwarded to a machine that is off. */
 	if (state == INSTANCE_RUNNING)
 		ret->ports = f->ports;
+	ready_tell(h, d, ret);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "model/instance.h"
 #include "provider/libvirt/disk.h"
+#include "provider/libvirt/guests.h"
 #include "provider/libvirt/intent.h"
 #include "provider/libvirt/machine.h"
 #include "provider/libvirt/nic.h"
@@ -67,6 +68,7 @@ static int lv_terminate(struct provider *p, const char *id, struct err *err)
 		return -1;
 	if (!m.host || m.stranger)
 		return 0;
+	guests_forget(m.host->lv->guests, id);
 	arena_init(&a, ARENA_MOST);
 	r = remove_all(&m, &a, err);
 	if (r == 0)
