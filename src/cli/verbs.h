@@ -24,5 +24,8 @@ int machine_key(struct cli *c, int argc, char **argv);
 int story_events(struct cli *c, int argc, char **argv);
 int story_explain(struct cli *c, int argc, char **argv);
 
+/* A guest image, made here. */
+int image_build(struct cli *c, int argc, char **argv);
+
 /* What is nobody's. */
 int region_orphans(struct cli *c, int argc, char **argv);

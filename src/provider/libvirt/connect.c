@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/shorter.h"
 
 /* A connection attempt cannot be called off: it goes on in a thread of its own,
  * and is nobody's when that took too long. */
@@ -125,15 +126,33 @@ static int open_within(const struct host *h, virConnectPtr *ret,
 	return -1;
 }
 
+static virConnectPtr open_here(const struct host *h, struct err *err)
+{
+	const char *uri = h->options->uri, *folder;
+	virConnectPtr conn = NULL;
+	struct arena a;
+
+	arena_init(&a, (size_t)1 << 20);
+	if (!h->embedded || shorter(h->folder, &a, &folder, err) == 0) {
+		if (h->embedded && folder != h->folder)
+			uri = arena_join(&a, "qemu:///embed?root=", folder,
+					 NULL);
+		conn = virConnectOpen(uri);
+		if (!conn)
+			host_err(h, "use the libvirt in this process", err);
+	}
+	arena_release(&a);
+	return conn;
+}
+
 int connect_open(const struct host *h, virConnectPtr *ret, struct err *err)
 {
 	/* In our own process: it ends, and may take its time to find out what
 	 * QEMU can. */
 	if (h->embedded || h->fake) {
-		*ret = virConnectOpen(h->options->uri);
+		*ret = open_here(h, err);
 		if (*ret)
 			return 0;
-		host_err(h, "use the libvirt in this process", err);
 		err->code = ERR_UNAVAILABLE;
 		err->retry = ERR_RETRY_LATER;
 		return -1;

@@ -1,6 +1,7 @@
 #include "provider/libvirt/probe.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/uuid.h"
@@ -13,7 +14,8 @@
  * only pretends to be there it takes for ever. */
 enum { PATIENCE_MS = 4000, LOOK_MS = 25 };
 
-#define DISK "muster-probe.raw"
+#define DISK   "muster-probe.raw"
+#define PREFIX "probe-"
 
 /* What is tried. */
 struct trial {
@@ -54,7 +56,7 @@ static int write_xml(const struct trial *t, const char *path, struct buf *out,
 	xml_begin(x, "domain");
 	xml_attr(x, "type", t->kvm ? "kvm" : "qemu");
 	xml_begin(x, "name");
-	xml_text(x, "probe-");
+	xml_text(x, PREFIX);
 	xml_text(x, name);
 	xml_end(x);
 	xml_leaf_int(x, "memory", 16 * 1024);
@@ -104,13 +106,32 @@ static enum outcome try_it(struct host *h, virConnectPtr conn, const char *path,
 	struct buf xml = BUF_INIT(65536);
 
 	if (write_xml(t, path, &xml, err) == 0) {
-		d = virDomainCreateXML(conn, buf_str(&xml),
-				       VIR_DOMAIN_START_AUTODESTROY);
+		/* It goes with us; embedded libvirts cannot do that. */
+		d = virDomainCreateXML(
+			conn, buf_str(&xml),
+			h->embedded ? 0 : VIR_DOMAIN_START_AUTODESTROY);
 		if (!d)
 			host_err(h, "start a guest", err);
 	}
 	buf_release(&xml);
 	return d ? wait_for_end(h, d) : FAILS;
+}
+
+/* What a process that was killed meanwhile has left in its own libvirt. */
+static void clear(virConnectPtr conn)
+{
+	virDomainPtr *all = NULL;
+	int n = virConnectListAllDomains(conn, &all,
+					 VIR_CONNECT_LIST_DOMAINS_TRANSIENT);
+
+	for (int i = 0; i < n; i++) {
+		const char *name = virDomainGetName(all[i]);
+
+		if (name && strncmp(name, PREFIX, strlen(PREFIX)) == 0)
+			virDomainDestroy(all[i]);
+		host_domain_drop(&all[i]);
+	}
+	free(all);
 }
 
 static bool wants_limits(const struct lv *lv)
@@ -187,6 +208,8 @@ int probe_powers(struct host *h, struct host_powers *ret, char *why,
 		*ret = powers;
 		return 0;
 	}
+	if (h->embedded)
+		clear(conn);
 	make_sector(sector);
 	arena_init(&a, (size_t)1 << 20);
 	if (h->disks->write(h, DISK, sector, sizeof(sector), err) == 0 &&
