@@ -36,9 +36,9 @@ bool lv_embedded(const struct lv *lv)
 static unsigned lacks_of(const struct lv *lv)
 {
 	if (lv_embedded(lv))
-		return 1U << CAN_SECURITY_GROUPS | 1U << CAN_ACCESS |
-		       1U << CAN_NEIGHBOURS;
-	return 0;
+		return 1U << CAN_PUBLIC_IP | 1U << CAN_SECURITY_GROUPS |
+		       1U << CAN_ACCESS | 1U << CAN_NEIGHBOURS;
+	return 1U << CAN_PUBLIC_IP;
 }
 
 static struct provider_facts facts_of(const struct lv *lv)
