@@ -29,6 +29,9 @@ help:
 	@echo '              ONLY="words" picks some'
 	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
 	@echo '              PART=kill picks one, RUNS=n says how often'
+	@echo 'make guests   the Debian image, built and booted with user data of every'
+	@echo '              format; long; FORMATS="script jinja" picks some, IMAGE=file'
+	@echo '              boots one that was built'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
@@ -36,7 +39,7 @@ help:
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
 .PHONY: all help setup build run test check bench fuzz soak soak-more coverage \
-	zoo mutations chaos install clean
+	zoo mutations chaos guests install clean
 
 setup:
 	@tools/setup build
@@ -101,6 +104,12 @@ chaos: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet muster libshim.so >/dev/null
 	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
 		$(BUILD)/libshim.so long $(PART)
+
+guests: $(BUILD)/build.ninja
+	@tools/setup guests
+	@ninja -C $(BUILD) -j $(J) --quiet muster guest_compose >/dev/null
+	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
+		$(BUILD)/guest_compose $(IMAGE)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""The Debian image: built, and booted with user data of every format, each with
+the certificate authority put in.
+
+    debian.py MUSTER COMPOSE [IMAGE]
+
+Takes some minutes to build and about one a boot; with IMAGE that one is booted
+and none is built.  FORMATS="script jinja" picks some.
+"""
+
+import gzip
+import http.server
+import json
+import os
+import subprocess
+import threading
+import time
+
+from guest import Guest, Key, call, muster, seconds_since, write_seed
+from muster import tap
+
+COMPOSE = os.path.abspath(muster.sys.argv[2])
+SCRIPT = b"#!/bin/sh\necho script-was-run\ntouch /root/ran\n"
+
+FORMATS = {
+    "none": b"",
+    "script": SCRIPT,
+    "cloud-config": b"""#cloud-config
+write_files:
+  - path: /root/written
+    content: by the user
+runcmd:
+  - [cp, /root/written, /root/ran]
+""",
+    "multipart": b"""MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="x"
+
+--x
+Content-Type: text/cloud-config
+
+#cloud-config
+runcmd: [[touch, /root/first]]
+--x
+Content-Type: text/x-shellscript
+
+#!/bin/sh
+touch /root/ran
+--x--
+""",
+    "boothook": b"#cloud-boothook\n#!/bin/sh\ntouch /root/ran\n",
+    "include": b"#include\nhttp://10.0.2.2:PORT/script\n",
+    "config-archive": b"""#cloud-config-archive
+- type: text/cloud-config
+  content: |
+    runcmd: [[touch, /root/first]]
+- type: text/x-shellscript
+  content: |
+    #!/bin/sh
+    touch /root/ran
+""",
+    "part-handler": b"""#part-handler
+def list_types():
+    return ["text/x-ours"]
+
+
+def handle_part(data, ctype, filename, payload):
+    if ctype == "__begin__":
+        open("/root/ran", "w").close()
+""",
+    "jinja": b"""## template: jinja
+#cloud-config
+runcmd: [[sh, -c, "echo {{ v1.local_hostname }} >/root/ran"]]
+""",
+    # Nothing is put into this one, so that nobody can log in.
+    "gzip": gzip.compress(SCRIPT),
+}
+
+
+class Story:
+    def __init__(self):
+        self.folder = muster.folder()
+        self.ca, self.host, self.mine = (
+            Key(self.folder, name) for name in ("ca", "host", "mine"))
+        self.certificate = self.ca.certify(self.mine, "the-project")
+
+    def seed(self, name, data, extras=True):
+        ca, principal = ((self.ca.public, "the-project") if extras
+                         else ("", ""))
+        composed = call(COMPOSE, "", ca, principal, data=data)
+        keys = {"ssh_keys": {"ed25519_private": self.host.private,
+                             "ed25519_public": self.host.public}}
+        return write_seed(
+            os.path.join(self.folder, name + ".iso"), user_data=composed,
+            meta_data=f"instance-id: {name}\nlocal-hostname: {name}\n",
+            vendor_data="#cloud-config\n" + json.dumps(keys))
+
+    def ssh(self, guest, command):
+        return guest.ssh(command, self.mine, user="debian",
+                         known=self.host.public, certificate=self.certificate)
+
+
+def serve(content):
+    """A server of one file, for includes; its port."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+def is_built(image):
+    began = time.monotonic()
+    temporary = muster.folder()
+    done = subprocess.run(
+        [muster.binary(), "image", "build", "debian", "--to", image, "-o",
+         "json"], env=dict(os.environ, TMPDIR=temporary), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    tap.note(f"built in {seconds_since(began)}")
+    if not tap.eq(done.returncode, 0, "the image is built"):
+        tap.note(done.stderr)
+        return False
+    told = json.loads(done.stdout)["spec"]
+    tap.eq((told["user"], told["os"]["distro"]), ("debian", "debian"),
+           "what is in it is told")
+    tap.eq(os.listdir(temporary), [], "nothing is left in the temporary folder")
+    tap.note(f"{os.path.getsize(image) >> 20} MiB")
+    return True
+
+
+def is_a_debian(story, guest, name):
+    """What is the same whatever the user data."""
+    tap.eq(story.ssh(guest, "hostname; id -un; sudo id -u"),
+           (0, f"{name}\ndebian\n0\n"), f"{name}: its user is root when asked")
+    status, text = story.ssh(guest, "df --output=size / | tail -1")
+    tap.ok(status == 0 and int(text) > 4500000,
+           f"{name}: the file system is as large as the disk", text)
+    tap.eq(guest.agent("guest-ping"), {}, f"{name}: the guest agent answers")
+    tap.ok(guest.says(f"{name} login: "), f"{name}: there is a login prompt",
+           guest.said()[-2000:])
+
+
+def boots(story, image, name, data):
+    began = time.monotonic()
+    guest = Guest(image, memory=512, disk="5G")
+    guest.start(story.seed(name, data))
+    tap.ok(guest.greets(), f"{name}: its SSH server answers",
+           guest.said()[-2000:])
+    status, text = muster.wait_for(
+        lambda: (lambda r: r if r[0] != 255 else None)(
+            story.ssh(guest, "cloud-init status --wait")),
+        300, 2) or (255, "")
+    tap.ok(status == 0 and "done" in text,
+           f"{name}: a certificate logs in, cloud-init is done", text,
+           guest.said()[-2000:])
+    tap.note(f"{name}: after {seconds_since(began)}")
+    if name == "none":
+        is_a_debian(story, guest, name)
+    else:
+        tap.eq(story.ssh(guest, "sudo ls /root/ran"), (0, "/root/ran\n"),
+               f"{name}: the user's own was done")
+    if name == "cloud-config":
+        tap.eq(story.ssh(guest, "sudo cat /root/written"),
+               (0, "by the user"), "files of both were written")
+    if name == "jinja":
+        tap.eq(story.ssh(guest, "sudo cat /root/ran"), (0, "jinja\n"),
+               "the template was filled in")
+    tap.ok(guest.press_power(), f"{name}: the power button stops it")
+
+
+def boots_without_extras(story, image, data):
+    guest = Guest(image, memory=512)
+    guest.start(story.seed("gzip", data, extras=False))
+    tap.ok(guest.says("script-was-run"), "gzip: the user's own was done",
+           guest.said()[-2000:])
+    guest.kill()
+
+
+def main():
+    image = (os.path.abspath(muster.sys.argv[3]) if len(muster.sys.argv) > 3
+             else os.path.join(muster.folder(), "debian.qcow2"))
+    if os.path.exists(image) or is_built(image):
+        story = Story()
+        port = str(serve(SCRIPT)).encode()
+        picked = os.environ.get("FORMATS", "").split() or FORMATS
+        for name in picked:
+            data = FORMATS[name].replace(b"PORT", port)
+            if name == "gzip":
+                tap.section(boots_without_extras, story, image, data)
+            else:
+                tap.section(boots, story, image, name, data)
+    tap.end()
+
+
+main()

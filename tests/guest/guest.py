@@ -1,0 +1,214 @@
+"""A guest on QEMU without Muster: what the tests of images share.
+
+It is emulated, so that it is the same everywhere; its seed is an ISO made by
+xorriso; its lines (serial, monitor, guest agent) are sockets in a folder that
+goes away with the test.
+"""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "e2e"))
+import muster  # noqa: E402
+
+# How long anything in a guest may take: it is emulated, and not alone.
+PATIENCE = 12 * muster.PATIENCE
+
+
+def call(*argv, data=None):
+    """A program that must succeed; what it wrote."""
+    done = subprocess.run(argv, input=data, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, timeout=120,
+                          stdin=None if data is not None
+                          else subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError(f"{argv}: {done.returncode}\n"
+                           f"{done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+class Key:
+    """A key pair of OpenSSH's, in a file."""
+
+    def __init__(self, folder, name):
+        self.path = os.path.join(folder, name)
+        call("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f",
+             self.path)
+
+    @property
+    def public(self):
+        with open(self.path + ".pub", encoding="ascii") as file:
+            return file.read().strip()
+
+    @property
+    def private(self):
+        with open(self.path, encoding="ascii") as file:
+            return file.read()
+
+    def certify(self, other, principal):
+        """Sign OTHER's key: for PRINCIPAL, for an hour."""
+        call("ssh-keygen", "-q", "-s", self.path, "-I", "test", "-n",
+             principal, "-V", "-1h:+1h", other.path + ".pub")
+        os.replace(other.path + "-cert.pub", f"{other.path}-{principal}.cert")
+        return f"{other.path}-{principal}.cert"
+
+
+def write_seed(path, **files):
+    """A NoCloud seed: user_data is the file user-data, and so on."""
+    folder = path + ".files"
+    os.makedirs(folder, exist_ok=True)
+    for name, content in files.items():
+        with open(os.path.join(folder, name.replace("_", "-")), "wb") as file:
+            file.write(content if isinstance(content, bytes)
+                       else content.encode())
+    call("xorriso", "-as", "mkisofs", "-quiet", "-J", "-R", "-V", "cidata",
+         "-o", path, folder)
+    return path
+
+
+class Guest:
+    """One disk on top of IMAGE, and a machine that is started and ends."""
+
+    def __init__(self, image, memory=128, disk=None):
+        self.folder = muster.folder()
+        self.disk = os.path.join(self.folder, "disk")
+        self.memory = memory
+        self.process = None
+        self.port = None
+        self.starts = 0
+        call("qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b",
+             os.path.abspath(image), self.disk, *([disk] if disk else []))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def line(self, name):
+        return (f"socket,id={name},path={self.path(name)},server=on,wait=off,"
+                f"logfile={self.path(name + '.log')}")
+
+    def start(self, seed=None):
+        self.starts += 1
+        for name in ("serial", "agent", "monitor"):
+            for end in ("", ".log"):
+                if os.path.exists(self.path(name + end)):
+                    os.remove(self.path(name + end))
+        argv = ["qemu-system-x86_64", "-accel", "tcg", "-m", str(self.memory),
+                "-nodefaults", "-display", "none", "-no-user-config",
+                "-drive", f"file={self.disk},if=virtio,format=qcow2",
+                "-nic", "user,id=net,model=virtio-net-pci,"
+                "hostfwd=tcp:127.0.0.1:0-:22",
+                "-chardev", self.line("serial"), "-serial", "chardev:serial",
+                "-chardev", self.line("agent"), "-device", "virtio-serial",
+                "-device", "virtserialport,chardev=agent,"
+                "name=org.qemu.guest_agent.0",
+                "-qmp", f"unix:{self.path('monitor')},server=on,wait=off",
+                "-device", "virtio-rng-pci"]
+        if seed:
+            argv += ["-drive", f"file={seed},if=virtio,format=raw,readonly=on"]
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE)
+        muster._processes.append(self.process)  # noqa: killed at the end
+        if not muster.wait_for(lambda: os.path.exists(self.path("monitor"))
+                               or self.process.poll() is not None):
+            raise RuntimeError("QEMU does not start")
+        if self.process.poll() is not None:
+            raise RuntimeError(self.process.stderr.read().decode())
+        told = self.monitor("human-monitor-command",
+                            **{"command-line": "info usernet"})
+        self.port = int(re.search(r"HOST_FORWARD\S*\s+\d+\s+127\.0\.0\.1\s+"
+                                  r"(\d+)", told).group(1))
+
+    def monitor(self, command, **arguments):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE)
+            s.connect(self.path("monitor"))
+            talk = s.makefile("rw")
+            talk.readline()
+            for name, given in (("qmp_capabilities", {}),
+                                (command, arguments)):
+                talk.write(json.dumps({"execute": name, "arguments": given})
+                           + "\n")
+                talk.flush()
+                reply = json.loads(talk.readline())
+                while "event" in reply:
+                    reply = json.loads(talk.readline())
+            return reply.get("return")
+
+    def agent(self, command):
+        """What the guest agent answers, or None."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(PATIENCE)
+            s.connect(self.path("agent"))
+            s.sendall(json.dumps({"execute": command}).encode() + b"\n")
+            try:
+                return json.loads(s.makefile().readline()).get("return")
+            except (TimeoutError, ValueError):
+                return None
+
+    def said(self):
+        """All that came on the serial line."""
+        try:
+            with open(self.path("serial.log"), "rb") as file:
+                return file.read().decode(errors="replace").replace("\r", "")
+        except FileNotFoundError:
+            return ""
+
+    def says(self, words, seconds=None):
+        """WORDS, a pattern, come on the serial line."""
+        return muster.wait_for(
+            lambda: re.search(words, self.said(), re.M)
+            or self.process.poll() is not None and "it ended",
+            seconds or PATIENCE, 0.05) not in (None, "it ended")
+
+    def greets(self):
+        """Its SSH server is there: QEMU takes calls before the guest does."""
+        def banner():
+            try:
+                with socket.create_connection(("127.0.0.1", self.port),
+                                              PATIENCE) as s:
+                    return s.recv(4) == b"SSH-"
+            except OSError:
+                return False
+        return muster.wait_for(banner, PATIENCE, 0.1)
+
+    def ssh(self, command, key, user="root", known=None, certificate=None):
+        """(status, output) of a command in the guest; KNOWN is the only host
+        key that is believed."""
+        hosts = self.path("known_hosts")
+        with open(hosts, "w", encoding="ascii") as file:
+            file.write(f"[127.0.0.1]:{self.port} {known}\n")
+        argv = ["ssh", "-F", "none", "-p", str(self.port), "-i", key.path,
+                "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+                "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes",
+                "-o", f"UserKnownHostsFile={hosts}",
+                "-o", "GlobalKnownHostsFile=/dev/null",
+                "-o", f"ConnectTimeout={int(PATIENCE)}"]
+        if certificate:
+            argv += ["-o", f"CertificateFile={certificate}"]
+        done = subprocess.run([*argv, f"{user}@127.0.0.1", command],
+                              stdin=subprocess.DEVNULL, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=PATIENCE, errors="replace")
+        return done.returncode, done.stdout
+
+    def press_power(self):
+        """The button; whether it went off."""
+        self.monitor("system_powerdown")
+        try:
+            return self.process.wait(PATIENCE) == 0
+        except subprocess.TimeoutExpired:
+            return False
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+def seconds_since(began):
+    return f"{time.monotonic() - began:.1f} s"

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""The tiny image: built, booted, told by a seed who may log in, and stopped.
+
+    tiny.py MUSTER COMPOSE
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import time
+
+from guest import (Guest, Key, call, muster, seconds_since, write_seed)
+from muster import tap
+
+COMPOSE = os.path.abspath(muster.sys.argv[2])
+SHARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
+                     "share", "images", "tiny")
+
+
+def awk(program, text):
+    """What a script of the guest makes of TEXT: files and their contents."""
+    folder = muster.folder()
+    call("busybox", "awk", "-v", f"dir={folder}", "-f",
+         os.path.join(SHARE, program), data=text.encode())
+    found = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), encoding="utf-8",
+                  newline="") as file:
+            found[name] = file.read()
+    return found
+
+
+def takes_json_apart():
+    hard = {"quotes": 'a "b" \\" c\\', "lines": "one\ntwo\t\r\n", "empty": "",
+            "braces": "{[,:]}", "letters": "gr\u00fc\u00df \u20ac",
+            "bell": "\x07", "zero": 0, "no": False, "none": None,
+            "list": [["a b", "c"], "d", {"e": "f"}], "nothing": [],
+            "../up": "x"}
+    want = {"quotes": hard["quotes"], "lines": hard["lines"], "empty": "",
+            "braces": hard["braces"], "letters": hard["letters"],
+            "bell": "\x07", "zero": "0", "no": "false",
+            "list.0.0": "a b", "list.0.1": "c", "list.1": "d",
+            "list.2.e": "f", "___up": "x"}
+    for indent in (None, 2):
+        tap.eq(awk("json.awk", json.dumps(hard, indent=indent)), want,
+               f"JSON is taken apart, indent {indent}")
+    tap.eq(awk("json.awk", json.dumps(hard, ensure_ascii=False))["letters"],
+           hard["letters"], "letters that are not escaped stay")
+
+
+def takes_messages_apart():
+    text = """MIME-Version: 1.0
+Content-Type: multipart/mixed;
+ boundary="outer; one"
+
+this is for whoever reads mail
+--outer; one
+Content-Type: Text/X-ShellScript; charset="utf-8"
+Content-Transfer-Encoding: Base64
+
+IyEvYmluL3No
+--outer; one
+Content-Type: multipart/alternative; boundary=inner
+
+--inner
+Content-Type: text/plain
+
+#!/bin/sh
+--not a boundary
+--inner--
+--outer; one
+
+no type
+--outer; one--
+and nothing more
+"""
+    want = {"001.type": "text/x-shellscript\n", "001.encoding": "base64\n",
+            "001.body": "IyEvYmluL3No\n",
+            "002.type": "text/plain\n", "002.encoding": "\n",
+            "002.body": "#!/bin/sh\n--not a boundary\n",
+            "003.type": "\n", "003.encoding": "\n", "003.body": "no type\n"}
+    tap.eq(awk("mime.awk", text), want, "a message is taken apart")
+    tap.eq(awk("mime.awk", text.replace("\n", "\r\n")), want,
+           "and one with other line ends")
+
+
+def is_built(image):
+    temporary = muster.folder()
+    done = subprocess.run(
+        [muster.binary(), "image", "build", "tiny", "--to", image, "-o",
+         "json"], env=dict(os.environ, TMPDIR=temporary), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+        timeout=300)
+    if not tap.eq(done.returncode, 0, "the image is built"):
+        tap.note(done.stderr)
+        return False
+    told = json.loads(done.stdout)
+    with open(image, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()
+    tap.eq(told["spec"]["checksum"], "sha256:" + digest, "its checksum is told")
+    tap.eq(told["sizeBytes"], os.path.getsize(image), "its size is told")
+    tap.eq((told["spec"]["user"], told["spec"]["architecture"]),
+           ("root", "x86_64"), "who logs in is told, and on what it runs")
+    tap.ok("Making the disk" in done.stderr, "the steps are told")
+    tap.eq(os.listdir(temporary), [], "nothing is left in the temporary folder")
+    tap.eq(os.listdir(os.path.dirname(image)), [os.path.basename(image)],
+           "nor beside the image")
+    return True
+
+
+def is_not_built():
+    """Wrong words, places and programs are told."""
+    for argv, words in (
+            (["tony"], "'tiny' and 'debian' can be built"),
+            (["tiny", "--to", "/nowhere/at/all"], "/nowhere/at/all"),
+            (["tiny", "--region", "local", "--to", "x"], "not to both"),
+            (["tiny", "--region", "local", "--data", "/nowhere"],
+             "/nowhere/import")):
+        status, text = muster.run("image", "build", *argv)
+        tap.ok(status and words in text, f"{argv} is refused", text)
+    few = muster.folder()
+    for name in ("sh", "apt-get", "dpkg", "dpkg-deb", "id"):
+        os.symlink(call("sh", "-c", f"command -v {name}").decode().strip(),
+                   os.path.join(few, name))
+    image = os.path.join(muster.folder(), "tiny")
+    done = subprocess.run(
+        [muster.binary(), "image", "build", "tiny", "--to", image],
+        env={**os.environ, "PATH": few}, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        timeout=60)
+    # The scripts look in /sbin, too, as users often do not.
+    tap.ok(done.returncode == 1 and "apt-get install" in done.stdout
+           and "qemu-utils" in done.stdout,
+           "what to install is told", done.stdout)
+    tap.eq(os.listdir(os.path.dirname(image)), [], "and no file is left")
+
+
+class Story:
+    """Everything that a guest is told, and who knows what."""
+
+    def __init__(self):
+        self.folder = muster.folder()
+        self.ca, self.other_ca, self.host, self.mine, self.guest_key = (
+            Key(self.folder, name)
+            for name in ("ca", "other-ca", "host", "mine", "plain"))
+
+    def seed(self, name, user_data):
+        composed = call(COMPOSE, self.guest_key.public, self.ca.public,
+                        "the-project", data=user_data)
+        keys = {"ssh_keys": {"ed25519_private": self.host.private,
+                             "ed25519_public": self.host.public}}
+        return write_seed(
+            os.path.join(self.folder, name + ".iso"), user_data=composed,
+            meta_data=f"instance-id: {name}\nlocal-hostname: {name}\n",
+            vendor_data="#cloud-config\n" + json.dumps(keys))
+
+
+USER_DATA = b"""Content-Type: multipart/mixed; boundary="x"
+MIME-Version: 1.0
+
+--x
+Content-Type: text/cloud-boothook
+
+#cloud-boothook
+#!/bin/sh
+echo hook >>/root/hooks
+--x
+Content-Type: text/x-shellscript
+
+#!/bin/sh
+echo script >>/root/scripts
+echo "the script says $(hostname)"
+ip route | grep -q default && echo online >>/root/scripts
+--x
+Content-Type: text/cloud-config
+
+#cloud-config
+a: [yaml, which, is, not, read]
+--x
+Content-Type: text/jinja2
+
+## template: jinja
+--x--
+"""
+
+
+def boots(story, image):
+    guest = Guest(image)
+    began = time.monotonic()
+    guest.start(story.seed("tiny-1", USER_DATA))
+    known = story.host.public
+    tap.ok(guest.says("tiny-1 login: "), "the console has a login prompt",
+           guest.said())
+    tap.note(f"login prompt after {seconds_since(began)}")
+    tap.ok(guest.greets(), "its SSH server answers", guest.said())
+    certificate = story.ca.certify(story.mine, "the-project")
+    status, text = guest.ssh("hostname; id -u", story.mine, known=known,
+                             certificate=certificate)
+    tap.note(f"logged in after {seconds_since(began)}")
+    tap.eq((status, text), (0, "tiny-1\n0\n"),
+           "a certificate of the authority logs in, the host key is known")
+    others_are_refused(story, guest, known)
+    tap.eq(guest.ssh("true", story.guest_key, known=known), (0, ""),
+           "a key logs in")
+    did_what_it_was_told(story, guest, known)
+    tap.eq(guest.agent("guest-ping"), {}, "the guest agent answers")
+    tap.ok(guest.press_power(), "the power button stops it", guest.said())
+    return guest
+
+
+def others_are_refused(story, guest, known):
+    for authority, principal, text in (
+            (story.ca, "another-project", "of another project"),
+            (story.other_ca, "the-project", "of another authority")):
+        certificate = authority.certify(story.mine, principal)
+        status, said = guest.ssh("true", story.mine, known=known,
+                                 certificate=certificate)
+        tap.ok(status == 255 and "Permission denied" in said,
+               f"a certificate {text} is refused", said)
+    status, said = guest.ssh("true", story.guest_key,
+                             known=story.other_ca.public)
+    tap.ok(status == 255 and "verification failed" in said.lower(),
+           "another host key is not believed", said)
+
+
+def did_what_it_was_told(story, guest, known):
+    tap.ok(guest.says("first-boot: done$"), "it says when it is done",
+           guest.said())
+    tap.ok(guest.says("the script says tiny-1$"), "what scripts say is seen")
+    tap.ok(guest.says("taken as JSON only") and
+           guest.says("text/jinja2 is not read"), "so is what it cannot read",
+           guest.said())
+    tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.guest_key,
+                     known=known), (0, "hook\nscript\nonline\n"),
+           "hooks and scripts were run")
+
+
+def boots_again(story, guest):
+    """The same disk: as the same machine, then as another's."""
+    known = story.host.public
+    for name, want in (("tiny-1", "hook\nhook\nscript\nonline\n"),
+                       ("tiny-2", "hook\nhook\nhook\nscript\nonline\n"
+                        "script\nonline\n")):
+        if name == "tiny-2":
+            story.host = Key(story.folder, "host-2")
+            known = story.host.public
+        guest.start(story.seed(name, USER_DATA))
+        tap.ok(guest.says(f"{name} login: "), f"{name} boots", guest.said())
+        if name == "tiny-2":
+            guest.says("first-boot: done$")
+        guest.greets()
+        tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.guest_key,
+                         known=known), (0, want),
+               f"scripts are run once for an instance: {name}")
+        tap.ok(guest.press_power(), "and it stops")
+
+
+def main():
+    image = os.path.join(muster.folder(), "tiny.qcow2")
+    tap.section(takes_json_apart)
+    tap.section(takes_messages_apart)
+    tap.section(is_not_built)
+    if is_built(image):
+        story = Story()
+        guest = boots(story, image)
+        boots_again(story, guest)
+    tap.end()
+
+
+main()
