@@ -19,7 +19,7 @@
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
 
-static char folder[] = "/tmp/muster-libvirt-XXXXXX";
+static char folder[] = "/tmp/muster-contract-XXXXXX";
 static struct arena arena;
 
 static int remove_one(const char *path, const struct stat *st, int flag,
