@@ -39,13 +39,15 @@ END
 chmod 755 finish
 
 step "Installing Debian $VERSION_ID"
+mkfifo said
+tee /dev/stderr <said | sed -un 's/^I: \(.*\)\.\.\.$/step - \1/p' >&3 &
 # shellcheck disable=SC2086
 mmdebstrap --variant=apt --include="$(echo $packages | tr ' ' ,)" \
 	--dpkgopt='path-exclude=/usr/share/man/*' \
 	--dpkgopt='path-exclude=/usr/share/doc/*' \
 	--dpkgopt='path-include=/usr/share/doc/*/copyright' \
 	--customize-hook="$PWD/finish" --format=tar "$VERSION_CODENAME" - - \
-	<sources >root.tar
+	<sources >root.tar 2>said
 
 # Files are of many users, which only root can make, or what takes itself for
 # root and has its own numbers: which may not write here otherwise.

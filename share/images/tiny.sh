@@ -119,7 +119,7 @@ cp "$(at "boot/vmlinuz-$version")" root/boot/vmlinuz
 	>root/boot/initrd
 
 step 'Making the disk'
-empty_disk 64
+empty_disk 1024
 fill_disk tiny root
 boot_disk
 pack_disk
