@@ -31,6 +31,7 @@ mkdir -p "$root/boot/grub"
 cp "$recipe/debian/grub.cfg" "$root/boot/grub/grub.cfg"
 echo 'LABEL=debian / ext4 defaults,errors=remount-ro 0 1' >"$root/etc/fstab"
 echo localhost >"$root/etc/hostname"
+echo LANG=C.UTF-8 >"$root/etc/default/locale"
 ln -sf ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
 chroot "$root" systemctl -q enable systemd-networkd systemd-resolved
 # Each machine makes its own.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tiny image: built, booted, told by a seed who may log in, and stopped.
 
-    tiny.py MUSTER COMPOSE
+    tiny.py MUSTER SEED
 """
 
 import hashlib
@@ -10,10 +10,9 @@ import os
 import subprocess
 import time
 
-from guest import (Guest, Key, call, muster, seconds_since, write_seed)
+from guest import Guest, Key, Story, call, muster, seconds_since
 from muster import tap
 
-COMPOSE = os.path.abspath(muster.sys.argv[2])
 SHARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                      "share", "images", "tiny")
 
@@ -136,26 +135,6 @@ def is_not_built():
     tap.eq(os.listdir(os.path.dirname(image)), [], "and no file is left")
 
 
-class Story:
-    """Everything that a guest is told, and who knows what."""
-
-    def __init__(self):
-        self.folder = muster.folder()
-        self.ca, self.other_ca, self.host, self.mine, self.guest_key = (
-            Key(self.folder, name)
-            for name in ("ca", "other-ca", "host", "mine", "plain"))
-
-    def seed(self, name, user_data):
-        composed = call(COMPOSE, self.guest_key.public, self.ca.public,
-                        "the-project", data=user_data)
-        keys = {"ssh_keys": {"ed25519_private": self.host.private,
-                             "ed25519_public": self.host.public}}
-        return write_seed(
-            os.path.join(self.folder, name + ".iso"), user_data=composed,
-            meta_data=f"instance-id: {name}\nlocal-hostname: {name}\n",
-            vendor_data="#cloud-config\n" + json.dumps(keys))
-
-
 USER_DATA = b"""Content-Type: multipart/mixed; boundary="x"
 MIME-Version: 1.0
 
@@ -188,20 +167,19 @@ Content-Type: text/jinja2
 def boots(story, image):
     guest = Guest(image)
     began = time.monotonic()
-    guest.start(story.seed("tiny-1", USER_DATA))
+    guest.start(story.seed("tiny-1", USER_DATA, address="10.0.2.15"))
     known = story.host.public
     tap.ok(guest.says("tiny-1 login: "), "the console has a login prompt",
            guest.said())
     tap.note(f"login prompt after {seconds_since(began)}")
     tap.ok(guest.greets(), "its SSH server answers", guest.said())
-    certificate = story.ca.certify(story.mine, "the-project")
     status, text = guest.ssh("hostname; id -u", story.mine, known=known,
-                             certificate=certificate)
+                             certificate=story.certificate)
     tap.note(f"logged in after {seconds_since(began)}")
     tap.eq((status, text), (0, "tiny-1\n0\n"),
            "a certificate of the authority logs in, the host key is known")
     others_are_refused(story, guest, known)
-    tap.eq(guest.ssh("true", story.guest_key, known=known), (0, ""),
+    tap.eq(guest.ssh("true", story.plain, known=known), (0, ""),
            "a key logs in")
     did_what_it_was_told(story, guest, known)
     tap.eq(guest.agent("guest-ping"), {}, "the guest agent answers")
@@ -218,7 +196,7 @@ def others_are_refused(story, guest, known):
                                  certificate=certificate)
         tap.ok(status == 255 and "Permission denied" in said,
                f"a certificate {text} is refused", said)
-    status, said = guest.ssh("true", story.guest_key,
+    status, said = guest.ssh("true", story.plain,
                              known=story.other_ca.public)
     tap.ok(status == 255 and "verification failed" in said.lower(),
            "another host key is not believed", said)
@@ -231,13 +209,14 @@ def did_what_it_was_told(story, guest, known):
     tap.ok(guest.says("taken as JSON only") and
            guest.says("text/jinja2 is not read"), "so is what it cannot read",
            guest.said())
-    tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.guest_key,
+    tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.plain,
                      known=known), (0, "hook\nscript\nonline\n"),
            "hooks and scripts were run")
 
 
 def boots_again(story, guest):
-    """The same disk: as the same machine, then as another's."""
+    """The same disk: as the same machine, then as another's, whose seed is on
+    a CD; now by DHCP."""
     known = story.host.public
     for name, want in (("tiny-1", "hook\nhook\nscript\nonline\n"),
                        ("tiny-2", "hook\nhook\nhook\nscript\nonline\n"
@@ -245,12 +224,12 @@ def boots_again(story, guest):
         if name == "tiny-2":
             story.host = Key(story.folder, "host-2")
             known = story.host.public
-        guest.start(story.seed(name, USER_DATA))
+        guest.start(story.seed(name, USER_DATA), cd=name == "tiny-2")
         tap.ok(guest.says(f"{name} login: "), f"{name} boots", guest.said())
         if name == "tiny-2":
             guest.says("first-boot: done$")
         guest.greets()
-        tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.guest_key,
+        tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.plain,
                          known=known), (0, want),
                f"scripts are run once for an instance: {name}")
         tap.ok(guest.press_power(), "and it stops")
