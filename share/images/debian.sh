@@ -41,7 +41,8 @@ chmod 755 finish
 
 step "Installing Debian $VERSION_ID"
 mkfifo said
-tee /dev/stderr <said | sed -un 's/^I: \(.*\)\.\.\.$/step - \1/p' >&3 &
+tee /dev/stderr <said |
+	sed -un 's/^I: \(\(down\|extr\|inst\).*\)\.\.\.$/step - \1/p' >&3 &
 # shellcheck disable=SC2086
 mmdebstrap --variant=apt --include="$(echo $packages | tr ' ' ,)" \
 	--dpkgopt='path-exclude=/usr/share/man/*' \

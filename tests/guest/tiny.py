@@ -7,6 +7,8 @@
 import hashlib
 import json
 import os
+import shutil
+import signal
 import subprocess
 import time
 
@@ -109,7 +111,7 @@ def is_built(image):
 
 
 def is_not_built():
-    """Wrong words, places and programs are told."""
+    """Wrong words and places are told."""
     for argv, words in (
             (["tony"], "'tiny' and 'debian' can be built"),
             (["tiny", "--to", "/nowhere/at/all"], "/nowhere/at/all"),
@@ -118,21 +120,51 @@ def is_not_built():
              "/nowhere/import")):
         status, text = muster.run("image", "build", *argv)
         tap.ok(status and words in text, f"{argv} is refused", text)
+
+
+def start_build(path, **more):
+    """`muster image build tiny`, with programs of ours on its way."""
+    temporary, place = muster.folder(), muster.folder()
+    return temporary, place, subprocess.Popen(
+        [muster.binary(), "image", "build", "tiny", "--to",
+         os.path.join(place, "tiny")], text=True, stdin=subprocess.DEVNULL,
+        env=dict(os.environ, TMPDIR=temporary, PATH=path),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+
+
+def left(temporary, place):
+    return os.listdir(temporary) + os.listdir(place)
+
+
+def fails_well():
+    """What is missing is told, and what failed; nothing is left of it."""
     few = muster.folder()
     for name in ("sh", "apt-get", "dpkg", "dpkg-deb", "id"):
-        os.symlink(call("sh", "-c", f"command -v {name}").decode().strip(),
-                   os.path.join(few, name))
-    image = os.path.join(muster.folder(), "tiny")
-    done = subprocess.run(
-        [muster.binary(), "image", "build", "tiny", "--to", image],
-        env={**os.environ, "PATH": few}, text=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        timeout=60)
+        os.symlink(shutil.which(name), os.path.join(few, name))
+    temporary, place, build = start_build(few)
+    said, _ = build.communicate(timeout=60)
     # The scripts look in /sbin, too, as users often do not.
-    tap.ok(done.returncode == 1 and "apt-get install" in done.stdout
-           and "qemu-utils" in done.stdout,
-           "what to install is told", done.stdout)
-    tap.eq(os.listdir(os.path.dirname(image)), [], "and no file is left")
+    tap.ok(build.returncode == 1 and "apt-get install" in said
+           and "qemu-utils" in said, "what to install is told", said)
+    tap.eq(left(temporary, place), [], "and nothing is left")
+    broken = muster.folder()
+    with open(os.path.join(broken, "depmod"), "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\necho out of luck >&2\nexit 1\n")
+    os.chmod(os.path.join(broken, "depmod"), 0o755)
+    temporary, place, build = start_build(broken + ":" + os.environ["PATH"])
+    said, _ = build.communicate(timeout=120)
+    tap.ok(build.returncode == 1 and "  out of luck\n" in said,
+           "what programs say is told when one fails", said)
+    tap.eq(left(temporary, place), [], "and nothing is left of that")
+
+
+def is_interrupted():
+    temporary, place, build = start_build(os.environ["PATH"])
+    build.stdout.readline()
+    tap.ok(left(temporary, place), "it has begun")
+    build.send_signal(signal.SIGINT)
+    tap.eq(build.wait(60), -signal.SIGINT, "Ctrl-C ends it")
+    tap.eq(left(temporary, place), [], "and nothing is left")
 
 
 USER_DATA = b"""Content-Type: multipart/mixed; boundary="x"
@@ -240,6 +272,8 @@ def main():
     tap.section(takes_json_apart)
     tap.section(takes_messages_apart)
     tap.section(is_not_built)
+    tap.section(fails_well)
+    tap.section(is_interrupted)
     if is_built(image):
         story = Story()
         guest = boots(story, image)
