@@ -121,8 +121,8 @@ static bool wants_limits(const struct lv *lv)
 }
 
 /* Without limits, if it is they that are in the way. */
-static enum outcome try_with(struct host *h, virConnectPtr conn,
-			     struct trial t, bool *limits, struct err *err)
+static enum outcome try_with(struct host *h, virConnectPtr conn, struct trial t,
+			     bool *limits, struct err *err)
 {
 	enum outcome o;
 
