@@ -159,8 +159,15 @@ static const struct command_example snapshot_examples[] = {
 	{0},
 };
 
+static const struct command_option address_options[] = {
+	{"vnc", .doc = "Of its screen, not of its serial line."},
+	{0},
+};
+
 static const struct command_example console_examples[] = {
 	{"Where its console is:", "muster instance console web-1"},
+	{"And its screen, for noVNC and the like:",
+	 "muster instance console web-1 --vnc"},
 	{0},
 };
 
@@ -317,8 +324,11 @@ static const struct command instance_verbs[] = {
 	 .run = machine_act},
 	SNAPSHOT_VERB,
 	{"console", "Say where {a} {noun}'s console is", "NAME-OR-ID",
-	 "Prints an address that is good for a short while.", console_examples,
-	 .fields = COMMAND_NARROW, .run = machine_console},
+	 "Prints an address that is good once and for a short while: a "
+	 "WebSocket, unless the provider has its own.  'muster console' opens "
+	 "it.",
+	 console_examples, address_options, .fields = COMMAND_NARROW,
+	 .run = machine_console},
 	{"consoleoutput", "Show what {a} {noun} wrote to its console",
 	 "NAME-OR-ID",
 	 "As far as the provider has kept it.  On a terminal its control "

@@ -23,6 +23,7 @@ const char *const capability_names[] = {
 	[1 + CAN_SECURITY_GROUPS] = "securityGroups",
 	[1 + CAN_VOLUMES] = "volumes",
 	[1 + CAN_SPOT] = "spot",
+	[1 + CAN_PUBLIC_IP] = "publicIp",
 	[1 + CAN_NEIGHBOURS] = "neighbours",
 	[1 + CAN_LIST_THINGS] = "listThings",
 	[1 + CAPABILITIES] = NULL,
@@ -74,6 +75,7 @@ static bool has_slots(const struct provider *p, enum capability c)
 		       d->volumes->attach && d->volumes->detach;
 	case CAN_SPOT:
 		return p->facts.spot;
+	case CAN_PUBLIC_IP:
 	case CAN_NEIGHBOURS: /* no call: a driver says so by its lacks */
 		return true;
 	case CAN_LIST_THINGS:
@@ -90,14 +92,22 @@ bool provider_can(const struct provider *p, enum capability c)
 	       (c != CAN_RESIZE_LIVE || provider_can(p, CAN_RESIZE));
 }
 
+static int lacking(enum capability c, struct err *err)
+{
+	return err_set(err, ERR_UNSUPPORTED,
+		       "the provider lacks the capability \"%s\"",
+		       capability_name(c));
+}
+
 int provider_launch(struct provider *p, const struct machine_spec *spec,
 		    struct arena *a, struct machine *ret, struct err *err)
 {
 	struct call c = {p, CALL_LAUNCH, spec->server, err};
 
 	if (spec->spot && !provider_can(p, CAN_SPOT))
-		return err_set(err, ERR_UNSUPPORTED,
-			       "the provider lacks the capability \"spot\"");
+		return lacking(CAN_SPOT, err);
+	if (spec->public_ip && !provider_can(p, CAN_PUBLIC_IP))
+		return lacking(CAN_PUBLIC_IP, err);
 	while (call_next(&c))
 		c.r = p->driver->machines->launch(p, spec, a, ret, err);
 	return call_end(&c);
@@ -207,6 +217,8 @@ int provider_set_access(struct provider *p, const char *id,
 {
 	struct call c = {p, CALL_SET_ACCESS, id, err};
 
+	if (spec->public_ip && !provider_can(p, CAN_PUBLIC_IP))
+		return lacking(CAN_PUBLIC_IP, err);
 	while (call_next(&c))
 		c.r = p->driver->machines->set_access(p, id, spec, err);
 	return call_end(&c);

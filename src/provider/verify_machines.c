@@ -308,7 +308,8 @@ static void access_can_be_set(struct verify *v)
 	struct machine_spec spec = v->spec;
 	struct machine m;
 
-	for (int public = 1; public >= 0 && !v->failed; public --) {
+	for (int public = provider_can(v->p, CAN_PUBLIC_IP);
+	     public >= 0 && !v->failed; public --) {
 		spec.public_ip = public;
 		while (provider_set_access(v->p, v->id, &spec, &v->err) < 0)
 			if (!verify_retry(v, "set the access"))

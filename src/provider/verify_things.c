@@ -246,6 +246,11 @@ static int ask(struct verify *v, enum capability c)
 		spec.server = verify_uuid(v, &v->arena);
 		return provider_launch(v->p, &spec, &v->arena,
 				       &(struct machine){0}, &v->err);
+	case CAN_PUBLIC_IP:
+		spec.public_ip = true;
+		spec.server = verify_uuid(v, &v->arena);
+		return provider_launch(v->p, &spec, &v->arena,
+				       &(struct machine){0}, &v->err);
 	case CAN_LIST_THINGS:
 		return provider_list_things(v->p, "none", NULL, &v->arena,
 					    &(struct thing_page){0}, &v->err);

@@ -18,8 +18,8 @@ EACH = 6  # consoles of one caller
 class World(Cloud):
     """A server with an instance that runs."""
 
-    def __init__(self, **limits):
-        super().__init__(config={"limits": limits, "log": {"level": "debug"}})
+    def __init__(self, **config):
+        super().__init__(config={"log": {"level": "debug"}, **config})
         if not self.ready(f"/v1/regions/{self.region}"):
             raise AssertionError("the region does not come to be ready")
         self.call = self.a.call()
@@ -349,7 +349,8 @@ def stops(w):
 
 def limits():
     """What is short here is long elsewhere."""
-    w = World(ticketSeconds=1, consoleIdleSeconds=1, consoleSeconds=4)
+    w = World(limits={"ticketSeconds": 1, "consoleIdleSeconds": 1,
+                      "consoleSeconds": 3})
     w.open().cut()  # from then on they are served
     wait_for(lambda: not w.relayed())
     before = w.server.descriptors()
@@ -373,7 +374,7 @@ def limits():
 
 
 def main():
-    w = World(consolesPerCaller=EACH)
+    w = World(limits={"consolesPerCaller": EACH})
     for section in (talks, once, echo_all, slow_reader, flood, rule_breakers,
                     taken_away, ends, providers_own, crowds, nothing_told,
                     stops):

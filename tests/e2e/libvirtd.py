@@ -332,6 +332,20 @@ class Host:
         self._write("etc/libvirtd.conf", *lines)
         self._write("etc/qemu.conf", 'security_driver = "none"')
         self._write("etc/virtlogd.conf", 'log_outputs = "2:stderr"')
+        self._pool()
+
+    def _pool(self):
+        """The storage pool that a host has when it is installed."""
+        images = os.path.join(self.folder, "lib", "images")
+        os.makedirs(images, exist_ok=True)
+        os.chmod(images, 0o711)
+        start = os.path.join(self.folder, "etc", "storage", "autostart")
+        os.makedirs(start, exist_ok=True)
+        self._write("etc/storage/default.xml",
+                    "<pool type='dir'><name>default</name><target>",
+                    "<path>/var/lib/libvirt/images</path></target></pool>")
+        os.symlink("/etc/libvirt/storage/default.xml",
+                   os.path.join(start, "default.xml"))
 
     def _write(self, name, *lines):
         with open(os.path.join(self.folder, name), "w",

@@ -1,17 +1,11 @@
 #include "provider/libvirt/connect.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "provider/libvirt/driver.h"
-#include "provider/libvirt/shorter.h"
 
 /* A connection attempt cannot be called off: it goes on in a thread of its own,
  * and is nobody's when that took too long. */
@@ -108,7 +102,7 @@ static int attempt_wait(const struct host *h, struct attempt *t,
 static int open_within(const struct host *h, virConnectPtr *ret,
 		       struct err *err)
 {
-	struct attempt *t = attempt_begin(h->options->uri);
+	struct attempt *t = attempt_begin(h->uri);
 	struct err why = {0};
 
 	if (!t)
@@ -126,33 +120,15 @@ static int open_within(const struct host *h, virConnectPtr *ret,
 	return -1;
 }
 
-static virConnectPtr open_here(const struct host *h, struct err *err)
-{
-	const char *uri = h->options->uri, *folder;
-	virConnectPtr conn = NULL;
-	struct arena a;
-
-	arena_init(&a, (size_t)1 << 20);
-	if (!h->embedded || shorter(h->folder, &a, &folder, err) == 0) {
-		if (h->embedded && folder != h->folder)
-			uri = arena_join(&a, "qemu:///embed?root=", folder,
-					 NULL);
-		conn = virConnectOpen(uri);
-		if (!conn)
-			host_err(h, "use the libvirt in this process", err);
-	}
-	arena_release(&a);
-	return conn;
-}
-
 int connect_open(const struct host *h, virConnectPtr *ret, struct err *err)
 {
 	/* In our own process: it ends, and may take its time to find out what
 	 * QEMU can. */
 	if (h->embedded || h->fake) {
-		*ret = open_here(h, err);
+		*ret = virConnectOpen(h->uri);
 		if (*ret)
 			return 0;
+		host_err(h, "use the libvirt in this process", err);
 		err->code = ERR_UNAVAILABLE;
 		err->retry = ERR_RETRY_LATER;
 		return -1;
@@ -161,55 +137,4 @@ int connect_open(const struct host *h, virConnectPtr *ret, struct err *err)
 		return -1;
 	virConnectSetKeepAlive(*ret, KEEPALIVE_SECONDS, KEEPALIVE_TIMES);
 	return 0;
-}
-
-static int make_folder(const char *path, struct err *err)
-{
-	if (mkdir(path, 0711) < 0 && errno != EEXIST)
-		return err_set(err, ERR_UNAVAILABLE, "mkdir %s: %s", path,
-			       strerror(errno));
-	return 0;
-}
-
-/* There is no virtlogd to write what machines say. */
-static const char settings[] =
-	"# Made by muster when it was not there; yours to change.\n"
-	"stdio_handler = \"file\"\n";
-
-static int write_settings(const char *path, struct err *err)
-{
-	auto_close int fd =
-		open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	ssize_t n = (ssize_t)sizeof(settings) - 1;
-
-	if (fd < 0 && errno == EEXIST)
-		return 0;
-	if (fd < 0 || write(fd, settings, (size_t)n) != n)
-		return err_set(err, ERR_UNAVAILABLE, "%s: %s", path,
-			       strerror(errno));
-	return 0;
-}
-
-/* QEMU runs as a user of its own, who must be able to come here.  What else is
- * in the data folder it cannot read. */
-static void let_pass(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && st.st_uid == geteuid() &&
-	    !(st.st_mode & S_IXOTH))
-		chmod(path, (st.st_mode & 07777) | S_IXOTH);
-}
-
-int connect_prepare(const struct host *h, struct err *err)
-{
-	struct arena *a = &h->lv->arena;
-	const char *etc = arena_join(a, h->folder, "/etc", NULL);
-
-	if (make_folder(h->folder, err) < 0 || make_folder(etc, err) < 0)
-		return -1;
-	if (geteuid() == 0 && h->lv->conf->folder)
-		let_pass(h->lv->conf->folder);
-	let_pass(h->folder);
-	return write_settings(arena_join(a, etc, "/qemu.conf", NULL), err);
 }

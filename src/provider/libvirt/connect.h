@@ -6,6 +6,3 @@
 /* ERR_UNAVAILABLE when it took too long: what comes of it later is closed. */
 int connect_open(const struct host *h, virConnectPtr *ret,
 		 struct err *err) MUST_CHECK;
-
-/* What an embedded libvirt needs in its folder, made if need be. */
-int connect_prepare(const struct host *h, struct err *err) MUST_CHECK;

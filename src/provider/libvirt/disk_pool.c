@@ -152,8 +152,10 @@ static int pool_overlay(struct host *h, const char *name, const char *base,
 {
 	auto_pool struct pool_at p = {0};
 	auto_volume virStorageVolPtr v = NULL, made = NULL;
-	struct wish w = {
-		.name = name, .bytes = bytes, .base_format = disk_format(base)};
+	struct wish w = {.name = name,
+			 .format = disk_format(name),
+			 .bytes = bytes,
+			 .base_format = disk_format(base)};
 	auto_free char *path = NULL;
 	int rc;
 

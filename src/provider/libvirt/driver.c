@@ -1,5 +1,6 @@
 #include "provider/libvirt/driver.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +36,9 @@ bool lv_embedded(const struct lv *lv)
 static unsigned lacks_of(const struct lv *lv)
 {
 	if (lv_embedded(lv))
-		return 1U << CAN_SECURITY_GROUPS | 1U << CAN_ACCESS |
-		       1U << CAN_NEIGHBOURS;
-	return 0;
+		return 1U << CAN_PUBLIC_IP | 1U << CAN_SECURITY_GROUPS |
+		       1U << CAN_ACCESS | 1U << CAN_NEIGHBOURS;
+	return 1U << CAN_PUBLIC_IP;
 }
 
 static struct provider_facts facts_of(const struct lv *lv)
@@ -88,6 +89,23 @@ static void lv_close(struct provider *p)
 	free(lv);
 }
 
+/* Absolute: QEMU, which is told of files in it, is elsewhere. */
+static int choose_folder(struct lv *lv, struct err *err)
+{
+	const struct provider_conf *conf = lv->conf;
+	auto_free char *path = NULL;
+
+	if (!conf->folder)
+		return 0;
+	path = realpath(conf->folder, NULL);
+	if (!path)
+		return err_set(err, ERR_UNAVAILABLE, "%s: %s", conf->folder,
+			       strerror(errno));
+	lv->folder =
+		arena_join(&lv->arena, path, "/libvirt-", conf->region, NULL);
+	return 0;
+}
+
 static int lv_open(const struct provider_conf *conf, const void *options,
 		   const void *credentials, struct provider **out,
 		   struct err *err)
@@ -98,17 +116,14 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 	lv->conf = conf;
 	lv->options = *(const struct lv_options *)options;
 	arena_init(&lv->arena, ARENA_MOST);
-	if (conf->folder)
-		lv->folder = arena_join(&lv->arena, conf->folder, "/libvirt-",
-					conf->region, NULL);
 	pthread_mutex_init(&lv->placing, NULL);
 	pthread_mutex_init(&lv->addressing, NULL);
 	pthread_mutex_init(&lv->filtering, NULL);
 	pthread_mutex_init(&lv->bringing, NULL);
 	list_init(&lv->holds);
 	lv->guests = ready_open(lv);
-	if (lv_options_check(&lv->options, conf->folder, conf->region,
-			     &lv->arena, err) < 0 ||
+	if (choose_folder(lv, err) < 0 ||
+	    lv_options_check(&lv->options, lv->folder, &lv->arena, err) < 0 ||
 	    image_open(lv, err) < 0 || open_hosts(lv, err) < 0) {
 		lv_close(&lv->base);
 		return -1;

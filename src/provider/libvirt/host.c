@@ -9,6 +9,7 @@
 #include "provider/libvirt/connect.h"
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/embed.h"
 #include "provider/libvirt/event.h"
 #include "provider/libvirt/probe.h"
 
@@ -80,9 +81,10 @@ int host_open(struct lv *lv, const struct host_options *o, struct host **ret,
 	h->lv = lv;
 	h->options = o;
 	h->name = o->name;
+	h->uri = o->uri;
 	if (choose_kind(h, err) < 0 || event_loop(err) < 0)
 		return -1;
-	if (h->embedded && connect_prepare(h, err) < 0)
+	if (h->embedded && embed_prepare(h, err) < 0)
 		return -1;
 	h->priv = xcalloc(1, sizeof(*h->priv));
 	pthread_mutex_init(&h->priv->lock, NULL);

@@ -30,6 +30,7 @@ struct host {
 	struct lv *lv;
 	const struct host_options *options;
 	const char *name;   /* "local" */
+	const char *uri;    /* what is connected to */
 	const char *folder; /* what an embedded one keeps, absolute; or NULL */
 	bool embedded;      /* libvirt's driver runs in our process */
 	bool fake;          /* test:///: there are no disks, and no QEMU */

@@ -1,6 +1,7 @@
 #include "provider/libvirt/machine.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "model/instance.h"
 #include "provider/libvirt/disk.h"
@@ -74,6 +75,8 @@ int machine_tell_facts(struct host *h, virDomainPtr d,
 	    virDomainGetState(d, &state, &reason, 0) < 0)
 		return host_err(h, "ask for the machine's state", err);
 	state = domain_state(state, reason, f->started, &native, &why);
+	if (state == INSTANCE_RUNNING && f->stopped_at)
+		state = INSTANCE_STOPPING;
 	*ret = (struct machine){
 		.id = host_machine_id(h, uuid, a),
 		.state = state,
@@ -124,6 +127,7 @@ static int has_started(struct domain_facts *f, struct arena *a, void *ctx,
 	(void)ctx;
 	(void)err;
 	f->started = true;
+	f->stopped_at = 0;
 	return 0;
 }
 
@@ -157,6 +161,15 @@ int machine_kill(const struct host *h, virDomainPtr d, struct err *err)
 	return virDomainIsActive(d) == 0 ? 0 : -1;
 }
 
+/* What QEMU says of itself; on other hosts it is their libvirtd's. */
+static void remove_log(const struct host *h, const char *uuid, struct arena *a)
+{
+	char name[DOMAIN_NAME_SIZE];
+
+	domain_name(uuid, name);
+	unlink(arena_join(a, h->folder, "/log/qemu/", name, ".log", NULL));
+}
+
 int machine_remove_files(struct host *h, const char *uuid, struct arena *a,
 			 struct err *err)
 {
@@ -165,6 +178,8 @@ int machine_remove_files(struct host *h, const char *uuid, struct arena *a,
 
 	if (h->fake)
 		return 0;
+	if (h->embedded)
+		remove_log(h, uuid, a);
 	for (size_t i = 0; i < COUNT_OF(what); i++)
 		if (h->disks->remove(h, disk_name(uuid, what[i], a), err) < 0)
 			return -1;

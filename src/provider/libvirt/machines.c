@@ -1,11 +1,13 @@
 /* The table of machines, and the calls that are short. */
 #include <string.h>
 
+#include "model/instance.h"
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/guests.h"
 #include "provider/libvirt/intent.h"
 #include "provider/libvirt/machine.h"
 #include "provider/libvirt/nic.h"
+#include "provider/libvirt/power.h"
 
 #define ARENA_MOST ((size_t)4 << 20)
 
@@ -13,10 +15,15 @@ static int lv_describe(struct provider *p, const char *id, struct arena *a,
 		       struct machine *ret, struct err *err)
 {
 	auto_found struct found m = {0};
+	struct domain_facts f;
 
-	if (machine_find(p, id, &m, err) < 0)
+	if (machine_find(p, id, &m, err) < 0 ||
+	    facts_load(m.host, m.domain, a, &f, err) < 0 ||
+	    machine_tell_facts(m.host, m.domain, &f, a, ret, err) < 0)
 		return -1;
-	return machine_tell(m.host, m.domain, a, ret, err);
+	if (ret->state == INSTANCE_STOPPING)
+		power_press_again(&m, &f);
+	return 0;
 }
 
 static int undefine(const struct host *h, virDomainPtr d, struct err *err)

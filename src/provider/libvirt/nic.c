@@ -208,9 +208,6 @@ int nic_make(struct lv *lv, struct host *h, const struct machine_spec *spec,
 	struct netdef n;
 	int r;
 
-	if (spec->public_ip)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "the provider has no public addresses");
 	if (network_find(h, spec->network, a, &n, err) < 0)
 		return -1;
 	if (network_is_user(h)) {
@@ -352,9 +349,6 @@ int nic_set_access(struct provider *p, const char *id,
 	struct arena a;
 	int r;
 
-	if (spec->public_ip)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "the provider has no public addresses");
 	if (machine_find(p, id, &m, err) < 0)
 		return -1;
 	arena_init(&a, ARENA_MOST);

@@ -1,6 +1,9 @@
 #include "provider/libvirt/options.h"
 
+#include <limits.h>
 #include <string.h>
+
+#include "http/uri.h"
 
 #define HOST(member)   offsetof(struct host_options, member)
 #define FLAVOR(member) offsetof(struct flavor_options, member)
@@ -178,9 +181,10 @@ static int check_flavors(const struct lv_options *o, struct err *err)
 	return 0;
 }
 
-static int add_local(struct lv_options *o, const char *folder,
-		     const char *region, struct arena *a, struct err *err)
+static int add_local(struct lv_options *o, const char *folder, struct arena *a,
+		     struct err *err)
 {
+	struct buf uri = BUF_INIT(PATH_MAX * 3);
 	struct host_options local = {.name = "local",
 				     .cpus = FIELD_NONE,
 				     .memory_mib = FIELD_NONE,
@@ -192,16 +196,18 @@ static int add_local(struct lv_options *o, const char *folder,
 		return err_at(err, ERR_INVALID, "/hosts",
 			      "there must be hosts: nothing can be kept on "
 			      "this machine");
-	local.uri = arena_join(a, "qemu:///embed?root=", folder, "/libvirt-",
-			       region, NULL);
+	buf_adds(&uri, "qemu:///embed?root=");
+	uri_add_escaped(&uri, folder);
+	local.uri = arena_strdup(a, buf_str(&uri));
+	buf_release(&uri);
 	o->hosts = copied(a, &local, 1, sizeof(local));
 	return 0;
 }
 
-int lv_options_check(struct lv_options *o, const char *folder,
-		     const char *region, struct arena *a, struct err *err)
+int lv_options_check(struct lv_options *o, const char *folder, struct arena *a,
+		     struct err *err)
 {
-	if (!o->hosts.n && add_local(o, folder, region, a, err) < 0)
+	if (!o->hosts.n && add_local(o, folder, a, err) < 0)
 		return -1;
 	if (!o->flavors.n)
 		o->flavors = copied(a, flavors, COUNT_OF(flavors),

@@ -46,7 +46,7 @@ struct lv_options {
 extern const struct field lv_option_fields[];
 extern const char *const network_mode_names[];
 
-/* What the table cannot say; and the defaults, made in A: one host, with FOLDER
- * for what it keeps, and the flavors. */
-int lv_options_check(struct lv_options *o, const char *folder,
-		     const char *region, struct arena *a, struct err *err);
+/* What the table cannot say; and the defaults, made in A: one host, with FOLDER,
+ * absolute or NULL, for what it keeps, and the flavors. */
+int lv_options_check(struct lv_options *o, const char *folder, struct arena *a,
+		     struct err *err);

@@ -8,6 +8,9 @@
 /* A part of what there is, in millionths. */
 enum { WHOLE = 1000000 };
 
+/* Bytes of a message after which hosts are only counted. */
+enum { OBSTACLES_MOST = 150 };
+
 static bool in_zone(const struct place_host *h, const struct place_ask *ask)
 {
 	return !ask->zone || (h->zone && strcmp(h->zone, ask->zone) == 0);
@@ -69,30 +72,44 @@ static bool better(int64_t full, int64_t best, int how)
 	return how == PLACEMENT_PACK ? full > best : full < best;
 }
 
+/* What is in the way on each of those in the zone, as far as there is room to
+ * say it. */
+static void add_obstacles(const struct place_host *hosts, size_t n,
+			  const struct place_ask *ask, struct buf *b)
+{
+	size_t more = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char why[128];
+
+		if (!in_zone(&hosts[i], ask))
+			continue;
+		place_obstacle(&hosts[i], ask, why, sizeof(why));
+		if (more || b->len > OBSTACLES_MOST)
+			more++;
+		else
+			buf_addf(b, "; host %s %s", hosts[i].name, why);
+	}
+	if (more)
+		buf_addf(b, "; and %zu more", more);
+}
+
 static int refuse(const struct place_host *hosts, size_t n,
 		  const struct place_ask *ask, struct err *err)
 {
+	struct buf b = BUF_INIT(sizeof(err->msg));
 	size_t zoned = 0, deaf = 0;
-	struct buf b = BUF_INIT(sizeof(err->msg) - 1);
-	enum err_code code = ERR_CAPACITY;
-	char why[128];
 
-	for (size_t i = 0; i < n; i++) {
-		if (!in_zone(&hosts[i], ask))
-			continue;
-		zoned++;
-		deaf += hosts[i].why_not != NULL;
-		place_obstacle(&hosts[i], ask, why, sizeof(why));
-		buf_addf(&b, "; host %s %s", hosts[i].name, why);
-	}
+	for (size_t i = 0; i < n; i++)
+		if (in_zone(&hosts[i], ask)) {
+			zoned++;
+			deaf += hosts[i].why_not != NULL;
+		}
+	add_obstacles(hosts, n, ask, &b);
 	if (!zoned)
-		code = ERR_INVALID;
-	else if (deaf == zoned)
-		code = ERR_UNAVAILABLE;
-	if (!zoned)
-		err_set(err, code, "there is no zone %s", ask->zone);
+		err_set(err, ERR_INVALID, "there is no zone %s", ask->zone);
 	else
-		err_set(err, code,
+		err_set(err, deaf == zoned ? ERR_UNAVAILABLE : ERR_CAPACITY,
 			"no host has room for %lld processors, %lld MiB and "
 			"%lld GiB%s",
 			(long long)ask->cpus, (long long)ask->memory_mib,

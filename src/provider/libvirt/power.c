@@ -1,5 +1,6 @@
-/* On and off. */
-#include "provider/libvirt/machine.h"
+#include "provider/libvirt/power.h"
+
+enum { PRESS_AGAIN_MS = 4000 };
 
 static int state_of(const struct found *m, int *ret, struct err *err)
 {
@@ -20,6 +21,36 @@ static int unless_off(const struct found *m, int r, const char *what,
 	return virDomainIsActive(m->domain) == 0 ? 0 : -1;
 }
 
+static int was_asked(struct domain_facts *f, struct arena *a, void *ctx,
+		     struct err *err)
+{
+	(void)a;
+	(void)err;
+	f->stopped_at = *(const int64_t *)ctx;
+	return 0;
+}
+
+/* Written down first: who looks sees that it is stopping, or off. */
+int power_press(const struct found *m, struct err *err)
+{
+	int64_t now = clock_wall(m->host->lv->conf->clock);
+
+	if (facts_change(m->host, m->domain, was_asked, &now, err) < 0)
+		return -1;
+	return unless_off(m, virDomainShutdown(m->domain),
+			  "ask the machine to stop", err);
+}
+
+void power_press_again(const struct found *m, const struct domain_facts *f)
+{
+	int64_t now = clock_wall(m->host->lv->conf->clock);
+	struct err err;
+
+	if (f->stopped_at &&
+	    (now < f->stopped_at || now >= f->stopped_at + PRESS_AGAIN_MS))
+		(void)!power_press(m, &err);
+}
+
 int lv_stop(struct provider *p, const char *id, bool hard, struct err *err)
 {
 	auto_found struct found m = {0};
@@ -38,8 +69,7 @@ int lv_stop(struct provider *p, const char *id, bool hard, struct err *err)
 		return machine_kill(m.host, m.domain, err);
 	if (state == VIR_DOMAIN_PAUSED && virDomainResume(m.domain) < 0)
 		return host_err(m.host, "resume the machine", err);
-	return unless_off(&m, virDomainShutdown(m.domain),
-			  "ask the machine to stop", err);
+	return power_press(&m, err);
 }
 
 int lv_start(struct provider *p, const char *id, struct err *err)
@@ -78,6 +108,7 @@ int lv_start(struct provider *p, const char *id, struct err *err)
 int lv_reboot(struct provider *p, const char *id, bool hard, struct err *err)
 {
 	auto_found struct found m = {0};
+	int64_t never = 0;
 	int state;
 
 	if (machine_find(p, id, &m, err) < 0 || state_of(&m, &state, err) < 0)
@@ -87,6 +118,8 @@ int lv_reboot(struct provider *p, const char *id, bool hard, struct err *err)
 			return machine_boot(m.host, m.domain, err);
 		return err_set(err, ERR_CONFLICT, "the machine is off");
 	}
+	if (facts_change(m.host, m.domain, was_asked, &never, err) < 0)
+		return -1;
 	if (!hard && virDomainReboot(m.domain, 0) < 0)
 		return host_err(m.host, "ask the machine to reboot", err);
 	if (hard && virDomainReset(m.domain, 0) < 0)

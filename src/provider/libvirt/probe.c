@@ -1,7 +1,6 @@
 #include "provider/libvirt/probe.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/uuid.h"
@@ -14,12 +13,13 @@
  * only pretends to be there it takes for ever. */
 enum { PATIENCE_MS = 4000, LOOK_MS = 25 };
 
-#define DISK   "muster-probe.raw"
-#define PREFIX "probe-"
+#define NAME "muster-probe"
+#define DISK "muster-probe.raw"
 
-/* What is tried. */
+/* What is tried, and what it is called: embedded, it is the only one. */
 struct trial {
 	bool kvm, limits;
+	const char *name, *path;
 };
 
 enum outcome { WORKS, HANGS, FAILS };
@@ -42,23 +42,17 @@ static void make_sector(unsigned char out[512])
 	out[511] = 0xaa;
 }
 
-static int write_xml(const struct trial *t, const char *path, struct buf *out,
-		     struct err *err)
+static int write_xml(const struct trial *t, struct buf *out, struct err *err)
 {
-	const struct domain_disk disk = {.path = path,
+	const struct domain_disk disk = {.path = t->path,
 					 .target = "vda",
 					 .format = "raw",
 					 .readonly = true};
-	char name[UUID_LEN + 1];
 	struct xml *x = xml_new();
 
-	uuid_v7(clock_wall(&clock_system), 0, &random_system, name);
 	xml_begin(x, "domain");
 	xml_attr(x, "type", t->kvm ? "kvm" : "qemu");
-	xml_begin(x, "name");
-	xml_text(x, PREFIX);
-	xml_text(x, name);
-	xml_end(x);
+	xml_leaf(x, "name", t->name);
 	xml_leaf_int(x, "memory", 16 * 1024);
 	if (t->limits) {
 		xml_begin(x, "cputune");
@@ -99,39 +93,21 @@ static enum outcome wait_for_end(struct host *h, virDomainPtr d)
 }
 
 /* FAILS: it could not be started, and ERR says why. */
-static enum outcome try_it(struct host *h, virConnectPtr conn, const char *path,
+static enum outcome try_it(struct host *h, virConnectPtr conn,
 			   const struct trial *t, struct err *err)
 {
+	/* Where libvirt can, it ends with us. */
+	unsigned flags = h->embedded ? 0 : VIR_DOMAIN_START_AUTODESTROY;
 	auto_domain virDomainPtr d = NULL;
 	struct buf xml = BUF_INIT(65536);
 
-	if (write_xml(t, path, &xml, err) == 0) {
-		/* It goes with us; embedded libvirts cannot do that. */
-		d = virDomainCreateXML(
-			conn, buf_str(&xml),
-			h->embedded ? 0 : VIR_DOMAIN_START_AUTODESTROY);
+	if (write_xml(t, &xml, err) == 0) {
+		d = virDomainCreateXML(conn, buf_str(&xml), flags);
 		if (!d)
 			host_err(h, "start a guest", err);
 	}
 	buf_release(&xml);
 	return d ? wait_for_end(h, d) : FAILS;
-}
-
-/* What a process that was killed meanwhile has left in its own libvirt. */
-static void clear(virConnectPtr conn)
-{
-	virDomainPtr *all = NULL;
-	int n = virConnectListAllDomains(conn, &all,
-					 VIR_CONNECT_LIST_DOMAINS_TRANSIENT);
-
-	for (int i = 0; i < n; i++) {
-		const char *name = virDomainGetName(all[i]);
-
-		if (name && strncmp(name, PREFIX, strlen(PREFIX)) == 0)
-			virDomainDestroy(all[i]);
-		host_domain_drop(&all[i]);
-	}
-	free(all);
 }
 
 static bool wants_limits(const struct lv *lv)
@@ -146,21 +122,21 @@ static bool wants_limits(const struct lv *lv)
 
 /* Without limits, if it is they that are in the way. */
 static enum outcome try_with(struct host *h, virConnectPtr conn,
-			     const char *path, bool kvm, bool *limits,
-			     struct err *err)
+			     struct trial t, bool *limits, struct err *err)
 {
-	struct trial t = {kvm, *limits};
-	enum outcome o = try_it(h, conn, path, &t, err);
+	enum outcome o;
 
+	t.limits = *limits;
+	o = try_it(h, conn, &t, err);
 	if (o != FAILS || !*limits)
 		return o;
 	t.limits = false;
-	o = try_it(h, conn, path, &t, err);
-	*limits &= o == FAILS;
+	o = try_it(h, conn, &t, err);
+	*limits = o == FAILS;
 	return o;
 }
 
-static int probe(struct host *h, virConnectPtr conn, const char *path,
+static int probe(struct host *h, virConnectPtr conn, struct trial t,
 		 struct host_powers *ret, char *why, size_t why_size,
 		 struct err *err)
 {
@@ -171,7 +147,8 @@ static int probe(struct host *h, virConnectPtr conn, const char *path,
 	if (h->lv->options.tcg) {
 		snprintf(why, why_size, "the region says so");
 	} else {
-		o = try_with(h, conn, path, true, &ret->limits, &no);
+		t.kvm = true;
+		o = try_with(h, conn, t, &ret->limits, &no);
 		ret->kvm = o == WORKS;
 		snprintf(why, why_size, "%s",
 			 o == HANGS ? "KVM is there and its guests do not run"
@@ -184,9 +161,27 @@ static int probe(struct host *h, virConnectPtr conn, const char *path,
 	if (!wants_limits(h->lv) && o == HANGS)
 		return 0;
 	ret->limits = wants_limits(h->lv);
-	if (try_with(h, conn, path, false, &ret->limits, err) == FAILS)
+	t.kvm = false;
+	if (try_with(h, conn, t, &ret->limits, err) == FAILS)
 		return -1;
 	return 0;
+}
+
+/* One that a process before us did not live to end. */
+static void end_before(virConnectPtr conn)
+{
+	auto_domain virDomainPtr d = virDomainLookupByName(conn, NAME);
+
+	if (d)
+		virDomainDestroy(d);
+}
+
+static const char *other_name(struct arena *a)
+{
+	char unique[UUID_LEN + 1];
+
+	uuid_v7(clock_wall(&clock_system), 0, &random_system, unique);
+	return arena_join(a, NAME "-", unique, NULL);
 }
 
 int probe_powers(struct host *h, struct host_powers *ret, char *why,
@@ -195,7 +190,7 @@ int probe_powers(struct host *h, struct host_powers *ret, char *why,
 	struct host_powers powers = {.machine = PROBE_MACHINE};
 	auto_conn virConnectPtr conn = NULL;
 	unsigned char sector[512];
-	const char *path;
+	struct trial t = {.name = NAME};
 	struct err ignored;
 	struct arena a;
 	int r = -1;
@@ -208,13 +203,15 @@ int probe_powers(struct host *h, struct host_powers *ret, char *why,
 		*ret = powers;
 		return 0;
 	}
-	if (h->embedded)
-		clear(conn);
 	make_sector(sector);
 	arena_init(&a, (size_t)1 << 20);
+	if (h->embedded)
+		end_before(conn);
+	else
+		t.name = other_name(&a);
 	if (h->disks->write(h, DISK, sector, sizeof(sector), err) == 0 &&
-	    h->disks->path(h, DISK, &a, &path, err) == 0)
-		r = probe(h, conn, path, &powers, why, why_size, err);
+	    h->disks->path(h, DISK, &a, &t.path, err) == 0)
+		r = probe(h, conn, t, &powers, why, why_size, err);
 	(void)!h->disks->remove(h, DISK, &ignored);
 	arena_release(&a);
 	if (r == 0)

@@ -87,6 +87,7 @@ static int publish_all(struct domain_facts *f, struct arena *a, void *ctx,
 		n += publish_one(p, &f->ports, guest[i], &ports[n]);
 	f->ports = (struct items){ports, n};
 	f->started = true;
+	f->stopped_at = 0;
 	return 0;
 }
 

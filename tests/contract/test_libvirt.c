@@ -1,0 +1,141 @@
+/*
+ * The contract of providers on real machines: QEMU on this host, by a libvirt in
+ * this process.
+ */
+#include <ftw.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "guest.h"
+#include "model/instance.h"
+#include "model/server.h"
+#include "provider/front.h"
+#include "provider/libvirt/driver.h"
+#include "provider/verify.h"
+#include "test.h"
+
+#define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
+
+static char folder[] = "/tmp/muster-libvirt-XXXXXX";
+static struct arena arena;
+
+static int remove_one(const char *path, const struct stat *st, int flag,
+		      struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static void remove_folder(void)
+{
+	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Why there cannot be machines here; NULL when there can. */
+static const char *obstacle(void)
+{
+	if (access("/usr/bin/qemu-system-x86_64", X_OK) != 0)
+		return "there is no QEMU";
+	if (access("/usr/bin/qemu-img", X_OK) != 0)
+		return "there is no qemu-img";
+	if (geteuid() == 0 && !getpwnam("libvirt-qemu"))
+		return "there is no user libvirt-qemu";
+	return NULL;
+}
+
+static struct provider *open_embedded(const char *more)
+{
+	struct provider_conf conf = {
+		.region = "r", .installation = INSTALLATION, .folder = folder};
+	const char *options =
+		arena_printf(&arena,
+			     "{\"images\":\"%s/images\",\"flavors\":["
+			     "{\"name\":\"least\",\"vcpus\":1,"
+			     "\"memoryMiB\":32,\"diskGiB\":1},"
+			     "{\"name\":\"more\",\"vcpus\":2,"
+			     "\"memoryMiB\":48,\"diskGiB\":1}]%s}",
+			     folder, more);
+	struct provider *p = NULL;
+	struct err err = {0};
+
+	conf.options = json_parse(options, strlen(options), &arena, &err);
+	if (provider_open("libvirt", &conf, &p, &err) < 0)
+		printf("# %s: %s / %s\n", options, err.msg, err.provider_msg);
+	CHECK(p != NULL);
+	return p;
+}
+
+/* Also those that are nobody's. */
+static size_t machines(void *ctx)
+{
+	struct host *h = lv_of(ctx)->hosts[0];
+	auto_conn virConnectPtr conn = NULL;
+	virDomainPtr *all;
+	struct err err;
+	int n = -1;
+
+	if (host_take(h, &conn, &err) == 0)
+		n = virConnectListAllDomains(conn, &all, 0);
+	CHECK(n >= 0);
+	for (int i = 0; i < n; i++)
+		virDomainFree(all[i]);
+	if (n >= 0)
+		free(all);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static void tell(void *ctx, const char *check, enum verify_outcome outcome,
+		 const char *why)
+{
+	(void)ctx;
+	if (outcome != VERIFY_OK)
+		printf("# %s: %s%s\n", check,
+		       outcome == VERIFY_SKIPPED ? "skipped: " : "", why);
+	else if (getenv("VERBOSE"))
+		printf("# %s\n", check);
+}
+
+static void the_contract_holds(void)
+{
+	struct verify_conf conf = {
+		.tell = tell, .machines = machines, .patience_ms = 60000};
+	struct verify_result r;
+
+	conf.ctx = conf.provider = open_embedded("");
+	if (!conf.provider)
+		return;
+	verify_run(&conf, &r);
+	printf("# %u passed, %u failed, %u skipped, %u orphans\n", r.passed,
+	       r.failed, r.skipped, r.orphans);
+	CHECK(r.failed == 0 && r.orphans == 0 && r.passed > 25);
+	CHECK(machines(conf.provider) == 0);
+	provider_close(conf.provider);
+}
+
+int main(void)
+{
+	const char *why = obstacle();
+	char images[64], image[96];
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (why) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
+	arena_init(&arena, (size_t)64 << 20);
+	if (!mkdtemp(folder) || chmod(folder, 0711) < 0)
+		return 1;
+	atexit(remove_folder);
+	snprintf(images, sizeof(images), "%s/images", folder);
+	snprintf(image, sizeof(image), "%s/least.raw", images);
+	if (mkdir(images, 0755) < 0 || !guest_write(image))
+		return 1;
+	RUN(the_contract_holds);
+	arena_release(&arena);
+	return test_done();
+}
