@@ -26,7 +26,7 @@ from vms import BOOT, VmWorld
 KILLS = int(os.environ.get("KILLS", "6"))
 SEED = int(os.environ.get("SEED", str(random.randrange(1 << 30))))
 KIND = sys.argv[2] if len(sys.argv) > 2 else "embedded"
-MOST = 4
+MOST = 3
 
 
 class User(threading.Thread):

@@ -136,10 +136,14 @@ class VmWorld(World):
     def __init__(self, hosts=None, images=None, server=None, **options):
         # As World does, without its cloud.
         # pylint: disable=super-init-not-called
-        self.server = (server or Server()).start()
+        self.server = server or Server()
+        # QEMU runs as another, and must come through.
+        os.chmod(self.server.home, 0o711)
+        self.server.start()
         self.api = Client(self.server)
         if not images:
             images = folder()
+            os.chmod(images, 0o711)
             blank_image(images)
         if hosts:
             options["hosts"] = [{"name": f"h{n}", "uri": host.uri}
