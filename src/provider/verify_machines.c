@@ -198,6 +198,8 @@ static void stop_and_start_keep_it(struct verify *v)
 	if (!verify_wait(v, v->id, INSTANCE_RUNNING, &before) || !stop(v, &off))
 		return;
 	has_our_tags(v, &off);
+	verify_that(v, off.ready == READY_UNTOLD,
+		    "the guest of a machine that is off is said to be up");
 	if (!start(v, &on))
 		return;
 	has_our_tags(v, &on);

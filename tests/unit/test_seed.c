@@ -92,7 +92,8 @@ static void it_is_a_cd_called_cidata(void)
 	struct buf iso;
 
 	make(&plain, NULL, &iso);
-	CHECK(iso.len % 2048 == 0 && iso.len < (size_t)128 << 10);
+	/* Not so small that looking for other file systems fails. */
+	CHECK(iso.len % 2048 == 0 && iso.len == (size_t)128 << 10);
 	CHECK(memcmp(iso.data + 32769, "CD001", 5) == 0);
 	CHECK(memcmp(iso.data + 32808, "cidata ", 7) == 0);
 	buf_release(&iso);

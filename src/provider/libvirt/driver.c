@@ -8,10 +8,13 @@
 #include "provider/front.h"
 #include "provider/libvirt/guests.h"
 #include "provider/libvirt/image.h"
+#include "provider/libvirt/job.h"
 #include "provider/libvirt/ready.h"
 #include "provider/libvirt/room.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
+
+enum { BOOTS_MOST = 16 }; /* at a time */
 
 const struct flavor_options *lv_flavor(const struct lv *lv, const char *name)
 {
@@ -77,6 +80,7 @@ static void lv_close(struct provider *p)
 	struct lv *lv = lv_of(p);
 
 	guests_free(lv->guests); /* it asks the hosts */
+	jobs_free(lv->boots);    /* likewise */
 	image_close(lv);
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		host_close(lv->hosts[i]);
@@ -122,6 +126,7 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 	pthread_mutex_init(&lv->bringing, NULL);
 	list_init(&lv->holds);
 	lv->guests = ready_open(lv);
+	lv->boots = jobs_new(BOOTS_MOST);
 	if (choose_folder(lv, err) < 0 ||
 	    lv_options_check(&lv->options, lv->folder, &lv->arena, err) < 0 ||
 	    image_open(lv, err) < 0 || open_hosts(lv, err) < 0) {

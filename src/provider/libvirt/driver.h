@@ -27,6 +27,7 @@ struct lv {
 	pthread_mutex_t bringing;   /* one image at a time comes to a host */
 	pthread_mutex_t addressing; /* one takes an address at a time */
 	pthread_mutex_t filtering;  /* or looks who is in which group */
+	struct jobs *boots;         /* first starts: see boot.h */
 	struct guests *guests;      /* whether they are up: see ready.h */
 };
 

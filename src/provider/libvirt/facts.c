@@ -44,6 +44,7 @@ static const struct field fields[] = {
 	{"rootDiskGiB", FIELD_INT, 0, AT(root_disk_gib), "How large it is."},
 	{"createdAt", FIELD_TIME, 0, AT(created_at), "When."},
 	{"stoppedAt", FIELD_TIME, 0, AT(stopped_at), "When it was asked to."},
+	{"failure", FIELD_STRING, 0, AT(failure), "Why it is not started."},
 	{"started", FIELD_BOOL, 0, AT(started), "Its launch is over."},
 	{0},
 };

@@ -38,8 +38,9 @@ struct domain_facts {
 	struct items volumes; /* of struct domain_volume */
 	int64_t root_disk_gib;
 	int64_t created_at;
-	bool started;       /* it was: the launch is over */
-	int64_t stopped_at; /* when it was last asked to stop; 0: it was not */
+	bool started;        /* it was: the launch is over */
+	const char *failure; /* why it cannot be; or NULL */
+	int64_t stopped_at;  /* when it was last asked to stop; 0: it was not */
 };
 
 /* The JSON, as an element's text. */

@@ -22,6 +22,9 @@ enum {
 	MOMENT_LEN = 7,
 	NAME_LEN = 32, /* and how long its name is, which follows */
 	STAMPS = 5,    /* in Rock Ridge's TF: the first of its moments */
+	/* Who looks for file systems of other sorts first reads so far, and
+	 * does not look on when there is no more. */
+	LEAST = 64 * SECTOR,
 };
 
 static const unsigned char epoch[MOMENT_LEN] = {70, 1, 1, 0, 0, 0, 0};
@@ -123,6 +126,14 @@ static void forget_time(unsigned char *image, size_t len)
 	forget_folder(image + at, image + at + folder);
 }
 
+static void fill_up(struct buf *out, size_t begin)
+{
+	static const char nothing[SECTOR];
+
+	while (buf_ok(out) && out->len - begin < LEAST)
+		buf_add(out, nothing, SECTOR);
+}
+
 int iso_write(const char *label, const struct iso_file *files, size_t n,
 	      struct buf *out, struct err *err)
 {
@@ -146,5 +157,9 @@ int iso_write(const char *label, const struct iso_file *files, size_t n,
 	forget_time(image, out->len - begin);
 	/* In small letters, as everyone looks for it. */
 	memcpy(image + VOLUME + LABEL, label, len);
+	fill_up(out, begin);
+	if (!buf_ok(out))
+		return err_set(err, ERR_TOO_LARGE,
+			       "the image of a CD is too large");
 	return 0;
 }

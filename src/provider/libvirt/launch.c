@@ -1,5 +1,5 @@
 /*
- * launch.c - a launch: looked for, placed, its files made, defined, started.
+ * launch.c - a launch: looked for, placed, its files made, defined, and its first start begun.
  *
  * Each step can be made again, so a launch that was begun by a call that was
  * never answered, or by a process that is no more, is finished by the same call
@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "provider/libvirt/boot.h"
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/domain.h"
 #include "provider/libvirt/image.h"
@@ -230,7 +231,7 @@ static bool is_open(const struct err *err)
 
 /* A launch that was refused leaves nothing behind; what cannot be removed now is
  * swept later. */
-static void undo(struct launch *l, virDomainPtr domain, const struct err *why)
+static void undo(struct launch *l, const struct err *why)
 {
 	struct err err;
 
@@ -239,9 +240,6 @@ static void undo(struct launch *l, virDomainPtr domain, const struct err *why)
 			intent_drop(l->lv, l->uuid);
 		return;
 	}
-	if (domain && (machine_kill(l->host, domain, &err) < 0 ||
-		       virDomainUndefine(domain) < 0))
-		return;
 	if (nic_drop(l->lv, l->host, l->uuid, l->spec->network, &err) < 0 ||
 	    machine_remove_files(l->host, l->uuid, l->a, &err) < 0)
 		return;
@@ -257,7 +255,7 @@ static int make(struct launch *l, virDomainPtr *ret, struct err *err)
 		    0 &&
 	    make_files(l, err) == 0 && define(l, ret, err) == 0)
 		return 0;
-	undo(l, NULL, err);
+	undo(l, err);
 	return -1;
 }
 
@@ -284,10 +282,8 @@ static int finish(struct launch *l, virDomainPtr domain, struct machine *ret,
 
 	if (facts_load(l->host, domain, l->a, &f, err) < 0)
 		return -1;
-	if (!f.started && machine_boot(l->host, domain, err) < 0) {
-		undo(l, domain, err);
-		return -1;
-	}
+	if (!f.started && !f.failure)
+		boot_begin(l->host, l->uuid);
 	return machine_tell(l->host, domain, l->a, ret, err);
 }
 

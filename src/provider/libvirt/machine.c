@@ -75,6 +75,10 @@ int machine_tell_facts(struct host *h, virDomainPtr d,
 	    virDomainGetState(d, &state, &reason, 0) < 0)
 		return host_err(h, "ask for the machine's state", err);
 	state = domain_state(state, reason, f->started, &native, &why);
+	if (state == INSTANCE_PENDING && f->failure) {
+		state = INSTANCE_FAILED;
+		why = f->failure;
+	}
 	if (state == INSTANCE_RUNNING && f->stopped_at)
 		state = INSTANCE_STOPPING;
 	*ret = (struct machine){

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "model/instance.h"
+#include "provider/libvirt/boot.h"
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/guests.h"
 #include "provider/libvirt/intent.h"
@@ -21,6 +22,8 @@ static int lv_describe(struct provider *p, const char *id, struct arena *a,
 	    facts_load(m.host, m.domain, a, &f, err) < 0 ||
 	    machine_tell_facts(m.host, m.domain, &f, a, ret, err) < 0)
 		return -1;
+	if (!f.started && !f.failure)
+		boot_begin(m.host, m.uuid);
 	if (ret->state == INSTANCE_STOPPING)
 		power_press_again(&m, &f);
 	return 0;
@@ -69,6 +72,7 @@ static int lv_terminate(struct provider *p, const char *id, struct err *err)
 	if (!m.host || m.stranger)
 		return 0;
 	guests_forget(m.host->lv->guests, id);
+	boot_end(m.host, m.uuid);
 	arena_init(&a, ARENA_MOST);
 	r = remove_all(&m, &a, err);
 	if (r == 0)

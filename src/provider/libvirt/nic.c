@@ -41,6 +41,16 @@ static const char *address6(const struct netdef *n, const char *mac,
 	return arena_strdup(a, text);
 }
 
+/* What a guest sees of the prefix is one /64, the first. */
+static const char *prefix6(const struct netdef *n, struct arena *a)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (!n->prefix6 || !address_nth6(n->prefix6, 0, text))
+		return NULL;
+	return arena_join(a, text, "/64", NULL);
+}
+
 /* Each machine is alone, so all of them may have the same. */
 static void user(const struct netdef *n, const char *uuid, struct arena *a,
 		 struct nic *ret)
@@ -51,7 +61,7 @@ static void user(const struct netdef *n, const char *uuid, struct arena *a,
 				    uuid + 2, uuid + 4, uuid + 6),
 		.address = nth(n, USER_GUEST, a),
 		.prefix = n->prefix,
-		.prefix6 = n->prefix6,
+		.prefix6 = prefix6(n, a),
 		.gateway = n->gateway,
 		.gateway6 = n->gateway6,
 		.dns = n->dns.n ? n->dns : one(nth(n, USER_DNS, a), a),
@@ -73,7 +83,7 @@ static void network(const struct netdef *n, const char *address,
 		.mac = arena_strdup(a, mac),
 		.address = address,
 		.prefix = n->prefix,
-		.prefix6 = n->prefix6,
+		.prefix6 = prefix6(n, a),
 		.dns = n->dns,
 		.routes = n->routes,
 		.filter = filter,

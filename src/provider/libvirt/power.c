@@ -1,5 +1,7 @@
 #include "provider/libvirt/power.h"
 
+#include "provider/libvirt/boot.h"
+
 enum { PRESS_AGAIN_MS = 4000 };
 
 static int state_of(const struct found *m, int *ret, struct err *err)
@@ -58,6 +60,7 @@ int lv_stop(struct provider *p, const char *id, bool hard, struct err *err)
 
 	if (machine_find(p, id, &m, err) < 0)
 		return -1;
+	boot_end(m.host, m.uuid);
 	if (hard)
 		return machine_kill(m.host, m.domain, err);
 	if (state_of(&m, &state, err) < 0)
@@ -77,7 +80,10 @@ int lv_start(struct provider *p, const char *id, struct err *err)
 	auto_found struct found m = {0};
 	int state;
 
-	if (machine_find(p, id, &m, err) < 0 || state_of(&m, &state, err) < 0)
+	if (machine_find(p, id, &m, err) < 0)
+		return -1;
+	boot_end(m.host, m.uuid);
+	if (state_of(&m, &state, err) < 0)
 		return -1;
 	switch (state) {
 	case VIR_DOMAIN_RUNNING:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "model/network.h"
 #include "provider/libvirt/iso.h"
 
 /* What one file may be; the user's own is much less. */
@@ -125,6 +126,7 @@ static void add_dns(struct buf *out, const struct items *dns)
  * there. */
 static void network_config(const struct nic *nic, struct buf *out)
 {
+	const struct network_route *routes = nic->routes.at;
 	bool known = nic->address && nic->prefix && strchr(nic->prefix, '/');
 
 	buf_adds(out, "{\"version\":2,\"ethernets\":{\"eth0\":{\"match\":{");
@@ -146,6 +148,8 @@ static void network_config(const struct nic *nic, struct buf *out)
 		buf_adds(out, "],\"routes\":[");
 		add_route(out, "0.0.0.0/0", nic->gateway);
 		add_route(out, "::/0", nic->address6 ? nic->gateway6 : NULL);
+		for (size_t i = 0; i < nic->routes.n; i++)
+			add_route(out, routes[i].prefix, routes[i].next_hop);
 		buf_adds(out, "]");
 		add_dns(out, &nic->dns);
 	}

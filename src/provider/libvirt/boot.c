@@ -1,0 +1,54 @@
+#include "provider/libvirt/boot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "provider/libvirt/job.h"
+
+struct boot {
+	struct host *host;
+	char uuid[VIR_UUID_STRING_BUFLEN];
+};
+
+static int has_failed(struct domain_facts *f, struct arena *a, void *ctx,
+		      struct err *err)
+{
+	const struct err *why = ctx;
+
+	(void)err;
+	f->failure = arena_join(a, why->msg, why->provider_msg[0] ? ": " : "",
+				why->provider_msg, NULL);
+	return 0;
+}
+
+static int run(struct job *j, struct err *err)
+{
+	const struct boot *b = j->ctx;
+	auto_domain virDomainPtr d = NULL;
+	struct err later;
+
+	if (host_domain(b->host, b->uuid, &d, err) < 0)
+		return -1;
+	if (machine_boot(b->host, d, err) == 0)
+		return 0;
+	/* What passes is tried again by the next who looks. */
+	if (err->code != ERR_UNAVAILABLE && err->code != ERR_TIMEOUT)
+		(void)!facts_change(b->host, d, has_failed, err, &later);
+	return -1;
+}
+
+void boot_begin(struct host *h, const char *uuid)
+{
+	struct boot *b = xcalloc(1, sizeof(*b));
+	const struct job_plan plan = {.run = run, .drop = free, .ctx = b};
+
+	b->host = h;
+	memcpy(b->uuid, uuid, sizeof(b->uuid));
+	jobs_begin(h->lv->boots, uuid, &plan);
+}
+
+void boot_end(struct host *h, const char *uuid)
+{
+	jobs_stop(h->lv->boots, uuid);
+}
