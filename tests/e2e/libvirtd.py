@@ -306,6 +306,8 @@ class Host:
         self.certificates = certificates
         for name in MOUNTS:
             os.mkdir(os.path.join(self.folder, name))
+        # Where libvirt says that a console is taken.
+        os.mkdir(os.path.join(self.folder, "run", "lock"))
         # Machines' files are behind these, and QEMU is not root.
         for name in ("lib", "cache"):
             os.chmod(os.path.join(self.folder, name), 0o711)
