@@ -201,6 +201,14 @@ const struct verify_check verify_thing_checks[] = {
 	{0},
 };
 
+static int ask_spot(struct verify *v, struct machine_spec spec)
+{
+	spec.spot = true;
+	spec.server = verify_uuid(v, &v->arena);
+	return provider_launch(v->p, &spec, &v->arena, &(struct machine){0},
+			       &v->err);
+}
+
 /* Ask for what needs C; it is refused before anything is looked at. */
 static int ask(struct verify *v, enum capability c)
 {
@@ -245,10 +253,7 @@ static int ask(struct verify *v, enum capability c)
 	case CAN_VOLUMES:
 		return provider_remove_volume(v->p, &id, &v->err);
 	case CAN_SPOT:
-		spec.spot = true;
-		spec.server = verify_uuid(v, &v->arena);
-		return provider_launch(v->p, &spec, &v->arena,
-				       &(struct machine){0}, &v->err);
+		return ask_spot(v, spec);
 	case CAN_PUBLIC_IP:
 		spec.public_ip = true;
 		spec.server = verify_uuid(v, &v->arena);

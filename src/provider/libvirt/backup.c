@@ -125,7 +125,9 @@ int backup_take(struct backup *b, struct err *err)
 	if (rc == 0) {
 		virDomainAgentSetResponseTimeout(b->domain, AGENT_SECONDS, 0);
 		b->frozen = virDomainFSFreeze(b->domain, NULL, 0, 0) >= 0;
-		rc = virDomainBackupBegin(b->domain, buf_str(&xml), NULL, 0);
+		rc = virDomainBackupBegin(
+			b->domain, buf_str(&xml), NULL,
+			VIR_DOMAIN_BACKUP_BEGIN_REUSE_EXTERNAL);
 		if (rc < 0)
 			host_err(b->host, "begin to copy the disk", err);
 		/* Whatever came of it, and whoever froze it: a guest must

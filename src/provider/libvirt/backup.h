@@ -11,7 +11,7 @@ struct backup {
 	struct host *host;
 	virDomainPtr domain;
 	const char *target; /* "vda" */
-	const char *path;   /* of the new file, on the host */
+	const char *path;   /* of an empty qcow2 of its size, on the host */
 	const atomic_bool *stop;
 	bool frozen; /* told: the guest held its file systems still */
 };

@@ -213,12 +213,20 @@ static int pool_grow(struct host *h, const char *name, int64_t bytes,
 	return 0;
 }
 
+/* What a machine writes itself the pool does not know of before it looks. */
+static bool is_log(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && strcmp(dot, ".log") == 0;
+}
+
 static int drop(struct pool_at *p, const char *name, struct err *err)
 {
 	auto_volume virStorageVolPtr v = NULL;
 	struct err why = {0};
 
-	if (pool_find(p, name, &v, &why) < 0) {
+	if ((is_log(name) ? pool_find_any : pool_find)(p, name, &v, &why) < 0) {
 		if (why.code == ERR_NOT_FOUND)
 			return 0;
 		*err = why;

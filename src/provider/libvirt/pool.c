@@ -1,34 +1,78 @@
 #include "provider/libvirt/pool.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "provider/libvirt/host.h"
 #include "provider/libvirt/xml.h"
 
+#define DEFAULT "default"
+
+enum { REFRESH_TRIES = 50, REFRESH_US = 100 * 1000 };
+
+/* Where libvirt's own tools would make it. */
+static int make_default(struct pool_at *p, struct err *err)
+{
+	struct buf text = BUF_INIT(4096);
+	struct xml *x = xml_new();
+	int rc;
+
+	xml_begin(x, "pool");
+	xml_attr(x, "type", "dir");
+	xml_leaf(x, "name", DEFAULT);
+	xml_begin(x, "target");
+	xml_leaf(x, "path", "/var/lib/libvirt/images");
+	xml_end(x);
+	xml_end(x);
+	rc = xml_finish(x, &text, err);
+	if (rc == 0) {
+		p->pool = virStoragePoolDefineXML(p->conn, buf_str(&text), 0);
+		if (!p->pool ||
+		    virStoragePoolBuild(p->pool, VIR_STORAGE_POOL_BUILD_NEW) <
+			    0 ||
+		    virStoragePoolSetAutostart(p->pool, 1) < 0)
+			rc = host_err(p->host, "make the storage pool", err);
+	}
+	buf_release(&text);
+	return rc;
+}
+
+static int find(struct pool_at *p, struct err *err)
+{
+	const char *name = p->host->options->pool;
+
+	p->pool = virStoragePoolLookupByName(p->conn, name);
+	if (p->pool)
+		return 0;
+	host_err(p->host, "find the storage pool", err);
+	if (err->code != ERR_NOT_FOUND)
+		return -1;
+	if (strcmp(name, DEFAULT) == 0)
+		return make_default(p, err);
+	return err_set(err, ERR_UNAVAILABLE,
+		       "host %s has no storage pool \"%s\"", p->host->name,
+		       name);
+}
+
+/* Somebody else may start it at the same time. */
+static int start(struct pool_at *p, struct err *err)
+{
+	if (virStoragePoolIsActive(p->pool) == 1 ||
+	    virStoragePoolCreate(p->pool, 0) == 0 ||
+	    virStoragePoolIsActive(p->pool) == 1)
+		return 0;
+	return host_err(p->host, "start the storage pool", err);
+}
+
 int pool_open(struct host *h, struct pool_at *ret, struct err *err)
 {
 	struct pool_at p = {.host = h};
-	virStoragePoolInfo seen;
 
 	if (host_take(h, &p.conn, err) < 0)
 		return -1;
-	p.pool = virStoragePoolLookupByName(p.conn, h->options->pool);
-	if (!p.pool) {
-		host_err(h, "find the storage pool", err);
-		pool_close(&p);
-		if (err->code != ERR_NOT_FOUND)
-			return -1;
-		return err_set(err, ERR_UNAVAILABLE,
-			       "host %s has no storage pool \"%s\"", h->name,
-			       h->options->pool);
-	}
-	/* Somebody else may start it at the same time. */
-	if (virStoragePoolGetInfo(p.pool, &seen) < 0 ||
-	    (seen.state != VIR_STORAGE_POOL_RUNNING &&
-	     virStoragePoolCreate(p.pool, 0) < 0 &&
-	     virStoragePoolIsActive(p.pool) != 1)) {
-		host_err(h, "start the storage pool", err);
+	if (find(&p, err) < 0 || start(&p, err) < 0) {
 		pool_close(&p);
 		return -1;
 	}
@@ -51,12 +95,26 @@ int pool_find(struct pool_at *p, const char *name, virStorageVolPtr *ret,
 	return *ret ? 0 : host_err(p->host, "find a disk", err);
 }
 
+/* It cannot be done while others use the pool. */
+static int refresh(struct pool_at *p, struct err *err)
+{
+	for (int i = 0; i < REFRESH_TRIES; i++) {
+		if (virStoragePoolRefresh(p->pool, 0) == 0)
+			return 0;
+		usleep(REFRESH_US);
+	}
+	host_err(p->host, "look through the storage pool", err);
+	err->code = ERR_UNAVAILABLE;
+	err->retry = ERR_RETRY_LATER;
+	return -1;
+}
+
 int pool_find_any(struct pool_at *p, const char *name, virStorageVolPtr *ret,
 		  struct err *err)
 {
 	if (pool_find(p, name, ret, err) == 0)
 		return 0;
-	if (err->code != ERR_NOT_FOUND || virStoragePoolRefresh(p->pool, 0) < 0)
+	if (err->code != ERR_NOT_FOUND || refresh(p, err) < 0)
 		return -1;
 	return pool_find(p, name, ret, err);
 }

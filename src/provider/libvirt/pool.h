@@ -19,7 +19,8 @@ struct pool_at {
 	virStoragePoolPtr pool;
 };
 
-/* The one that the host's options name, started when it is not. */
+/* The one that the host's options name, started when it is not, and made when it
+ * is the default. */
 int pool_open(struct host *h, struct pool_at *ret, struct err *err) MUST_CHECK;
 void pool_close(struct pool_at *p);
 #define auto_pool __attribute__((cleanup(pool_close)))

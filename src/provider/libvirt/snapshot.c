@@ -100,6 +100,17 @@ static int find_user(struct taking *t, virDomainPtr *ret, struct err *err)
 	return 0;
 }
 
+/* The host knows of what it made itself, and so of what is copied into it. */
+static int make_room(struct taking *t, struct err *err)
+{
+	virDomainBlockInfo info;
+
+	if (virDomainGetBlockInfo(t->domain, t->target, &info, 0) < 0)
+		return host_err(t->host, "look at the disk", err);
+	return t->host->disks->blank(t->host, t->copy, (int64_t)info.capacity,
+				     err);
+}
+
 static int copy_live(struct taking *t, struct err *err)
 {
 	struct backup b = {.host = t->host,
@@ -107,7 +118,8 @@ static int copy_live(struct taking *t, struct err *err)
 			   .target = t->target,
 			   .stop = &t->job->stop};
 
-	if (t->host->disks->path(t->host, t->copy, t->a, &b.path, err) < 0 ||
+	if (make_room(t, err) < 0 ||
+	    t->host->disks->path(t->host, t->copy, t->a, &b.path, err) < 0 ||
 	    backup_take(&b, err) < 0)
 		return -1;
 	t->record.consistency =
