@@ -53,7 +53,8 @@ $(BUILD)/build.ninja:
 # The program alone: whoever wants to see it run need not wait for the tests.
 run: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J) muster
-	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --rehearse
+	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --local \
+		--rehearse
 
 test:
 	@tools/setup test
@@ -107,9 +108,9 @@ chaos: setup $(BUILD)/build.ninja
 
 guests: $(BUILD)/build.ninja
 	@tools/setup guests
-	@ninja -C $(BUILD) -j $(J) --quiet muster guest_compose >/dev/null
+	@ninja -C $(BUILD) -j $(J) --quiet muster guest_seed >/dev/null
 	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
-		$(BUILD)/guest_compose $(IMAGE)
+		$(BUILD)/guest_seed $(IMAGE)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

@@ -1,98 +1,92 @@
 #include "provider/libvirt/sweep.h"
 
-#include <fcntl.h>
+#include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
+#include "base/log.h"
 #include "base/uuid.h"
 #include "provider/libvirt/disk.h"
-#include "provider/libvirt/machine.h"
+#include "provider/libvirt/driver.h"
+#include "provider/libvirt/room.h"
 
-#define ARENA_MOST ((size_t)16 << 20)
+enum { EVERY_MS = 10000 };
 
-enum { LOG_MOST = 16 << 20, LOG_KEPT = 1 << 20 };
-
-/* NAME is what disk_name() makes: a UUID, and what it is. */
-static bool is_machines(const char *name)
+/* The UUID of the machine whose disk that is, whole or half made. */
+static bool is_machines(const char *name, char ret[UUID_LEN + 1])
 {
 	static const char *const what[] = {DISK_ROOT, DISK_SEED, DISK_LOCAL,
 					   DISK_CONSOLE};
-	size_t len = strnlen(name, UUID_LEN);
 
-	if (len < UUID_LEN || !uuid_valid(name, UUID_LEN) ||
-	    name[UUID_LEN] != '-')
+	if (strlen(name) <= UUID_LEN + 1 || name[UUID_LEN] != '-')
 		return false;
-	for (size_t i = 0; i < COUNT_OF(what); i++)
-		if (strcmp(name + UUID_LEN + 1, what[i]) == 0)
+	memcpy(ret, name, UUID_LEN);
+	ret[UUID_LEN] = '\0';
+	if (!uuid_valid(ret, UUID_LEN))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(what); i++) {
+		size_t len = strlen(what[i]);
+		const char *end = name + UUID_LEN + 1 + len;
+
+		if (strncmp(end - len, what[i], len) == 0 &&
+		    (!*end || strcmp(end, DISK_PART) == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool is_nobodys(struct host *h, const char *uuid)
+{
+	auto_domain virDomainPtr domain = NULL;
+	struct err err = {0};
+
+	return host_domain(h, uuid, &domain, &err) < 0 &&
+	       err.code == ERR_NOT_FOUND;
+}
+
+static void sweep_host(struct host *h, struct arena *a)
+{
+	DIR *d = opendir(arena_join(a, h->folder, DISK_FOLDER, NULL));
+	struct dirent *entry;
+
+	while (d && (entry = readdir(d))) {
+		char uuid[UUID_LEN + 1];
+
+		if (!is_machines(entry->d_name, uuid) || !is_nobodys(h, uuid))
+			continue;
+		log_info("libvirt", "host %s: %s is nobody's, and removed",
+			 h->name, entry->d_name);
+		if (unlinkat(dirfd(d), entry->d_name, 0) < 0)
+			log_warn("libvirt", "%s: %s", entry->d_name,
+				 strerror(errno));
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool is_launching(struct lv *lv)
+{
+	for (struct list *l = lv->holds.next; l != &lv->holds; l = l->next)
+		if (!CONTAINER_OF(l, struct hold, list)->seen)
 			return true;
 	return false;
 }
 
-/* It is known that there is no such machine. */
-static bool is_gone(struct host *h, const char *uuid)
+void sweep(struct lv *lv)
 {
-	auto_domain virDomainPtr d = NULL;
-	struct err err = {0};
-
-	return host_domain(h, uuid, &d, &err) < 0 && err.code == ERR_NOT_FOUND;
-}
-
-static bool is_old(const struct host *h, const struct disk_info *d)
-{
-	int64_t age = clock_wall(h->lv->conf->clock) - d->changed_at;
-
-	return d->changed_at && age > (int64_t)h->lv->base.facts.launch_ms;
-}
-
-/* What a machine has said is kept to its end: it may say a lot, and QEMU writes
- * it all.  Where there is a virtlogd, that sees to it. */
-static void trim(struct host *h, const char *name, struct arena *a)
-{
-	struct buf end = BUF_INIT(LOG_KEPT + 1);
-	auto_close int fd = -1;
-	const char *path;
-	struct err err;
-
-	if (h->disks->path(h, name, a, &path, &err) == 0 &&
-	    h->disks->tail(h, name, LOG_KEPT, &end, &err) == 0)
-		fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-	if (fd >= 0 && ftruncate(fd, 0) == 0)
-		(void)!write(fd, buf_str(&end), end.len);
-	buf_release(&end);
-}
-
-static bool is_long_log(const struct host *h, const struct disk_info *d)
-{
-	return h->embedded && d->bytes > LOG_MOST &&
-	       strcmp(d->name + UUID_LEN + 1, DISK_CONSOLE) == 0;
-}
-
-void sweep_files(struct host *h)
-{
-	const struct disk_info *d;
-	struct items disks;
+	uint64_t now = clock_mono(lv->conf->clock);
 	struct arena a;
-	struct err err;
 
-	if (h->fake)
-		return;
-	arena_init(&a, ARENA_MOST);
-	if (h->disks->list(h, &a, &disks, &err) == 0) {
-		d = disks.at;
-		for (size_t i = 0; i < disks.n; i++) {
-			char uuid[UUID_LEN + 1] = "";
-
-			if (!is_machines(d[i].name))
-				continue;
-			if (is_long_log(h, &d[i]))
-				trim(h, d[i].name, &a);
-			if (!is_old(h, &d[i]))
-				continue;
-			memcpy(uuid, d[i].name, UUID_LEN);
-			if (is_gone(h, uuid))
-				(void)!h->disks->remove(h, d[i].name, &err);
-		}
+	/* Nobody begins to launch meanwhile. */
+	pthread_mutex_lock(&lv->placing);
+	if (now >= lv->sweep_at && !is_launching(lv)) {
+		lv->sweep_at = now + EVERY_MS;
+		arena_init(&a, (size_t)16 << 20);
+		for (size_t i = 0; i < lv->n_hosts; i++)
+			if (lv->hosts[i]->embedded)
+				sweep_host(lv->hosts[i], &a);
+		arena_release(&a);
 	}
-	arena_release(&a);
+	pthread_mutex_unlock(&lv->placing);
 }

@@ -1,9 +1,12 @@
-/* sweep - files of machines that came to nothing. */
+/* sweep - what launches that came to nothing have left on disks. */
 #pragma once
 
 #include "provider/libvirt/host.h"
 
-/* Those on H that belong to a machine that is not there, and are older than a
- * launch can be, are removed.  What is in the way of that is there the next
- * time. */
-void sweep_files(struct host *h);
+/*
+ * Removes the files of machines that there are not, on embedded hosts: those are
+ * this process's alone, so when it launches nothing just now there is nobody
+ * they could be for.  A launch that is repeated makes them anew.  Does so now and
+ * then only, however often it is called; any thread may.
+ */
+void sweep(struct lv *lv);
