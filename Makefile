@@ -53,7 +53,8 @@ $(BUILD)/build.ninja:
 # The program alone: whoever wants to see it run need not wait for the tests.
 run: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J) muster
-	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --rehearse
+	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --local \
+		--rehearse
 
 test:
 	@tools/setup test

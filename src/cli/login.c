@@ -271,8 +271,14 @@ static size_t settings_of(const struct login *l, struct setting to[])
 	to[n++] = (struct setting){"ControlPath", "none"};
 	if (l->certificate)
 		to[n++] = (struct setting){"CertificateFile", l->certificate};
-	if (l->key)
+	if (l->key) {
 		to[n++] = (struct setting){"IdentitiesOnly", "yes"};
+		/* With that key or not at all; other ways ask people, or
+		 * whoever tells names, and take their time. */
+		to[n++] = (struct setting){"PreferredAuthentications",
+					   "publickey"};
+		to[n++] = (struct setting){"GSSAPIAuthentication", "no"};
+	}
 	return n;
 }
 

@@ -136,6 +136,10 @@ const struct field config_fields[] = {
 	{"rehearse", FIELD_BOOL, 0, AT(rehearse),
 	 "When there is no region yet, begin with one that is simulated.",
 	 .fallback = "false"},
+	{"local", FIELD_BOOL, 0, AT(local),
+	 "When there is no region yet, begin with one whose machines run on "
+	 "this host.",
+	 .fallback = "false"},
 	{"workers", FIELD_INT, 0, AT(workers),
 	 "Threads that call providers: calls that may be under way at a time; "
 	 "one region gets at most three quarters of them.",

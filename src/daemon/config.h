@@ -16,6 +16,7 @@ struct config {
 	const char *listen; /* "127.0.0.1:7070" */
 	const char *data;   /* the folder everything is kept in */
 	bool rehearse;      /* begin with a simulated region */
+	bool local;         /* begin with one of this host's own machines */
 
 	struct {
 		const char *cert, *key, *client_ca;

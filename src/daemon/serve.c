@@ -313,8 +313,7 @@ static int start(struct daemon *d, struct err *err)
 	if (open_store(d, err) < 0)
 		return -1;
 	secrets_forget_environment();
-	if (first_start(d->store, d->loop, d->conf->data, d->conf->rehearse,
-			err) < 0)
+	if (first_start(d->store, d->loop, d->conf, err) < 0)
 		return -1;
 	start_oidc(d);
 	start_reconciler(d);

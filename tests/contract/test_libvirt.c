@@ -19,7 +19,7 @@
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
 
-static char folder[] = "/tmp/muster-libvirt-XXXXXX";
+static char folder[] = "/tmp/muster-contract-XXXXXX";
 static struct arena arena;
 
 static int remove_one(const char *path, const struct stat *st, int flag,
@@ -48,7 +48,7 @@ static const char *obstacle(void)
 	return NULL;
 }
 
-static struct provider *open_embedded(const char *more)
+static struct provider *open_libvirt(const char *more)
 {
 	struct provider_conf conf = {
 		.region = "r", .installation = INSTALLATION, .folder = folder};
@@ -71,9 +71,8 @@ static struct provider *open_embedded(const char *more)
 }
 
 /* Also those that are nobody's. */
-static size_t machines(void *ctx)
+static size_t machines_on(struct host *h)
 {
-	struct host *h = lv_of(ctx)->hosts[0];
 	auto_conn virConnectPtr conn = NULL;
 	virDomainPtr *all;
 	struct err err;
@@ -87,6 +86,39 @@ static size_t machines(void *ctx)
 	if (n >= 0)
 		free(all);
 	return n < 0 ? 0 : (size_t)n;
+}
+
+static size_t machines(void *ctx)
+{
+	const struct lv *lv = lv_of(ctx);
+	size_t sum = 0;
+
+	for (size_t i = 0; i < lv->n_hosts; i++)
+		sum += machines_on(lv->hosts[i]);
+	return sum;
+}
+
+/* The hosts that tests/e2e/libvirtd.py has started about us; "": none. */
+static const char *hosts(void)
+{
+	const char *uris = getenv("MUSTER_LIBVIRT_URIS");
+	struct buf out = BUF_INIT(65536);
+	const char *text;
+
+	for (int i = 1; uris && *uris; i++) {
+		size_t len = strcspn(uris, "\n");
+
+		buf_addf(&out,
+			 "%s{\"name\":\"h%d\",\"uri\":\"%.*s\","
+			 "\"cpus\":16}",
+			 i > 1 ? "," : ",\"hosts\":[", i, (int)len, uris);
+		uris += len + (uris[len] == '\n');
+	}
+	if (out.len)
+		buf_addc(&out, ']');
+	text = arena_strdup(&arena, buf_str(&out));
+	buf_release(&out);
+	return text;
 }
 
 static void tell(void *ctx, const char *check, enum verify_outcome outcome,
@@ -106,7 +138,7 @@ static void the_contract_holds(void)
 		.tell = tell, .machines = machines, .patience_ms = 60000};
 	struct verify_result r;
 
-	conf.ctx = conf.provider = open_embedded("");
+	conf.ctx = conf.provider = open_libvirt(hosts());
 	if (!conf.provider)
 		return;
 	verify_run(&conf, &r);

@@ -158,7 +158,9 @@ def certificates(w, c):
           files[key][1].startswith("-----BEGIN OPENSSH PRIVATE KEY"),
           "with a key for us alone", files[key][0])
     check(files[cert][1].startswith("ssh-ed25519-cert-v01@openssh.com ") and
-          opts["IdentitiesOnly"] == "yes", "with a certificate for it")
+          opts["IdentitiesOnly"] == "yes" and
+          opts["PreferredAuthentications"] == "publickey",
+          "with a certificate for it, and in no other way")
     check(w.signed[-1]["publicKey"] == files[key + ".pub"][1].strip() and
           w.signed[-1]["seconds"] == 300,
           "of five minutes", w.signed[-1])

@@ -13,6 +13,7 @@ import cloud
 from muster import Client, Decoder, OpenApi, Server, Watch, read_head
 from muster import read_reply, request_bytes, tap, wait_for
 from tenant import Tenant
+from websocket import WebSocket
 
 ORGS, PROJECTS = "/v1/organizations", "/v1/projects"
 ROLES, GROUPS = "/v1/roles", "/v1/groups"
@@ -1068,6 +1069,10 @@ def instance_verbs(api, path):
         reply = settled(lambda: ask(f"{path}/{verb}"))
         if reply.status >= 300:
             wrong.append(f"{verb}: {reply!r}")
+        if verb == "console":
+            target = reply.json["url"].split("/", 3)[3]
+            WebSocket(api.server, f"/{target}").close()
+            api.contract.used.add(("GET", "/v1/instances/{id}/console", 101))
         if not wait_for(lambda: api.get(path).json["status"]["state"] ==
                         state and not api.get(path).json["status"].get(
                             "change", {}).get("action")):

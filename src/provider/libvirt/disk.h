@@ -85,6 +85,11 @@ extern const struct disk_ops disk_files, disk_pool;
 #define DISK_LOCAL   "local.qcow2"
 #define DISK_CONSOLE "console.log"
 
+/* Below an embedded host's folder; and what is at the end of the name of one
+ * that is being made there. */
+#define DISK_FOLDER "/disks"
+#define DISK_PART   ".part"
+
 /* The name of a machine's disk, in A; WHAT is one of the above. */
 const char *disk_name(const char *uuid, const char *what, struct arena *a);
 

@@ -20,7 +20,7 @@
 #include "provider/libvirt/qcow2.h"
 #include "provider/libvirt/run.h"
 
-#define PART       ".part"
+#define PART       DISK_PART
 #define ARENA_MOST ((size_t)1 << 20)
 
 /* A few files are written; a copy may be of a large disk. */

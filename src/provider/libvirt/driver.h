@@ -19,6 +19,7 @@ struct lv {
 	size_t n_hosts;
 	pthread_mutex_t placing; /* one launch at a time looks for room */
 	struct list holds;       /* of struct hold: see room.h */
+	uint64_t sweep_at;       /* by the steady clock; under placing */
 	/* What is kept in the folder; without one there is none of it. */
 	struct library *library;    /* images */
 	struct records volumes;     /* of struct volume_record */

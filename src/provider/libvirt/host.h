@@ -35,6 +35,7 @@ struct host {
 	bool embedded;      /* libvirt's driver runs in our process */
 	bool fake;          /* test:///: there are no disks, and no QEMU */
 	const struct disk_ops *disks;
+	bool swept; /* of addresses that nobody has: see nic.c */
 	struct host_priv *priv;
 	/* For room.c, under the provider's lock: what was last seen of it, when
 	 * (0: never), and why it was not. */

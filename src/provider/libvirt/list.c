@@ -5,6 +5,7 @@
 #include "base/field_ops.h"
 #include "base/mem.h"
 #include "provider/libvirt/machine.h"
+#include "provider/libvirt/sweep.h"
 
 #define NAME_PREFIX "muster-"
 
@@ -149,6 +150,8 @@ int lv_list(struct provider *p, const struct machine_filter *filter,
 			return -1;
 		at.after[0] = '\0';
 	}
+	if (!found.next)
+		sweep(lv);
 	*ret = found;
 	return 0;
 }

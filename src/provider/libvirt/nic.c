@@ -187,6 +187,20 @@ static int put_filter(struct host *h, const struct netdef *n,
 	return nwfilter_put(h, &f, err);
 }
 
+/* What a process that is no more has left of launches that came to nothing; once,
+ * before this one gives its first address there. */
+static int sweep(struct host *h, struct err *err)
+{
+	bool used;
+
+	if (h->swept)
+		return 0;
+	if (nic_used(h, NULL, true, &used, NULL, err) < 0)
+		return -1;
+	h->swept = true;
+	return 0;
+}
+
 /* With the address that it has, or gets now. */
 static int take_address(struct lv *lv, struct host *h, const struct netdef *n,
 			const struct machine_spec *spec, const char *uuid,
@@ -204,7 +218,8 @@ static int take_address(struct lv *lv, struct host *h, const struct netdef *n,
 	    filter_is_machine(have.name, lv->base.installation, of, text) &&
 	    strcmp(of, n->id) == 0)
 		address = arena_strdup(a, text);
-	else if (choose(lv, h, n, uuid, a, &address, err) < 0)
+	else if (sweep(h, err) < 0 ||
+		 choose(lv, h, n, uuid, a, &address, err) < 0)
 		return -1;
 	filter_machine_name(lv->base.installation, n->id, address, name);
 	network(n, address, arena_strdup(a, name), a, ret);
@@ -302,15 +317,6 @@ int nic_used(struct host *h, const char *in_network, bool clean, bool *ret,
 		return -1;
 	*ret = u.found;
 	return 0;
-}
-
-int nic_sweep(struct lv *lv, struct host *h, struct err *err)
-{
-	bool used;
-
-	(void)lv;
-	return network_is_user(h) ? 0
-				  : nic_used(h, NULL, true, &used, NULL, err);
 }
 
 static int set_facts(struct domain_facts *f, struct arena *a, void *ctx,

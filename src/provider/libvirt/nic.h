@@ -49,10 +49,6 @@ int nic_drop(struct lv *lv, struct host *h, const char *uuid,
 int nic_used(struct host *h, const char *network, bool clean, bool *ret,
 	     char *ret_user, struct err *err) MUST_CHECK;
 
-/* What is left on H of machines that are not there is removed; while nothing is
- * being launched. */
-int nic_sweep(struct lv *lv, struct host *h, struct err *err) MUST_CHECK;
-
 /* The slot of that name: groups and sources, of a machine that may run. */
 int nic_set_access(struct provider *p, const char *id,
 		   const struct machine_spec *spec, struct err *err) MUST_CHECK;

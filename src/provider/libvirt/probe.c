@@ -24,16 +24,27 @@ struct trial {
 
 enum outcome { WORKS, HANGS, FAILS };
 
-/* A boot sector: switch off, by the register that ACPI has for it. */
+/* A boot sector: wait for half a second, for libvirt takes one that ends while
+ * it is still being started for one that failed; then switch off, by the register
+ * that ACPI has for it. */
 static void make_sector(unsigned char out[512])
 {
 	static const unsigned char code[] = {
-		0xfa,             /* cli */
-		0xba, 0x04, 0x06, /* mov dx, 0x604 */
-		0xb8, 0x00, 0x20, /* mov ax, 0x2000 */
-		0xef,             /* out dx, ax */
-		0xf4,             /* hlt */
-		0xeb, 0xfd,       /* jmp to hlt */
+		0xfb,                   /* sti */
+		0x31, 0xc0,             /* xor ax, ax */
+		0x8e, 0xd8,             /* mov ds, ax */
+		0x8b, 0x1e, 0x6c, 0x04, /* mov bx, [0x46c]: the clock's ticks */
+		0xf4,                   /* hlt: until the next one */
+		0xa1, 0x6c, 0x04,       /* mov ax, [0x46c] */
+		0x29, 0xd8,             /* sub ax, bx */
+		0x3d, 0x09, 0x00,       /* cmp ax, 9 */
+		0x72, 0xf5,             /* jb to hlt */
+		0xfa,                   /* cli */
+		0xba, 0x04, 0x06,       /* mov dx, 0x604 */
+		0xb8, 0x00, 0x20,       /* mov ax, 0x2000 */
+		0xef,                   /* out dx, ax */
+		0xf4,                   /* hlt */
+		0xeb, 0xfd,             /* jmp to hlt */
 	};
 
 	memset(out, 0, 512);
@@ -121,8 +132,8 @@ static bool wants_limits(const struct lv *lv)
 }
 
 /* Without limits, if it is they that are in the way. */
-static enum outcome try_with(struct host *h, virConnectPtr conn,
-			     struct trial t, bool *limits, struct err *err)
+static enum outcome try_with(struct host *h, virConnectPtr conn, struct trial t,
+			     bool *limits, struct err *err)
 {
 	enum outcome o;
 
