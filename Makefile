@@ -108,9 +108,9 @@ chaos: setup $(BUILD)/build.ninja
 
 guests: $(BUILD)/build.ninja
 	@tools/setup guests
-	@ninja -C $(BUILD) -j $(J) --quiet muster guest_compose >/dev/null
+	@ninja -C $(BUILD) -j $(J) --quiet muster guest_seed >/dev/null
 	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
-		$(BUILD)/guest_compose $(IMAGE)
+		$(BUILD)/guest_seed $(IMAGE)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

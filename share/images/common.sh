@@ -90,7 +90,7 @@ as_root() {
 
 # How a partition is filled, with the features that GRUB knows; what mke2fs
 # makes otherwise is newer.
-mkfs='mke2fs -q -F -t ext4 -m 1 -E offset=1048576,root_owner=0:0 -O none'
+mkfs='mke2fs -q -F -t ext4 -m 1 -J size=8 -E offset=1048576,root_owner=0:0 -O none'
 for feature in has_journal ext_attr resize_inode dir_index filetype extent \
 	64bit flex_bg sparse_super large_file huge_file dir_nlink extra_isize \
 	metadata_csum; do

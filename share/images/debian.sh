@@ -31,6 +31,7 @@ mkdir -p "$root/boot/grub"
 cp "$recipe/debian/grub.cfg" "$root/boot/grub/grub.cfg"
 echo 'LABEL=debian / ext4 defaults,errors=remount-ro 0 1' >"$root/etc/fstab"
 echo localhost >"$root/etc/hostname"
+echo LANG=C.UTF-8 >"$root/etc/default/locale"
 ln -sf ../run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
 chroot "$root" systemctl -q enable systemd-networkd systemd-resolved
 # Each machine makes its own.
@@ -39,13 +40,16 @@ END
 chmod 755 finish
 
 step "Installing Debian $VERSION_ID"
+mkfifo said
+tee /dev/stderr <said |
+	sed -un 's/^I: \(\(down\|extr\|inst\).*\)\.\.\.$/step - \1/p' >&3 &
 # shellcheck disable=SC2086
 mmdebstrap --variant=apt --include="$(echo $packages | tr ' ' ,)" \
 	--dpkgopt='path-exclude=/usr/share/man/*' \
 	--dpkgopt='path-exclude=/usr/share/doc/*' \
 	--dpkgopt='path-include=/usr/share/doc/*/copyright' \
 	--customize-hook="$PWD/finish" --format=tar "$VERSION_CODENAME" - - \
-	<sources >root.tar
+	<sources >root.tar 2>said
 
 # Files are of many users, which only root can make, or what takes itself for
 # root and has its own numbers: which may not write here otherwise.

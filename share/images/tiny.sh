@@ -105,7 +105,7 @@ take_files() {
 		install -m "$mode" "$recipe/tiny/$file" "root/$to/$file"
 	done
 }
-take_files 755 usr/lib/muster boot coldplug first-boot last lease
+take_files 755 usr/lib/muster boot coldplug first-boot last lease network
 take_files 644 usr/lib/muster json.awk mime.awk
 take_files 755 usr/sbin shutdown
 take_files 644 etc passwd group inittab issue
@@ -119,7 +119,7 @@ cp "$(at "boot/vmlinuz-$version")" root/boot/vmlinuz
 	>root/boot/initrd
 
 step 'Making the disk'
-empty_disk 64
+empty_disk 1024
 fill_disk tiny root
 boot_disk
 pack_disk

@@ -80,7 +80,39 @@ static bool published(const struct node *doc, struct login *l)
 	return false;
 }
 
-static int find_address(const struct node *doc, struct login *l,
+/* "muster.example" of "https://muster.example:7070". */
+static const char *host_of(struct arena *a, const char *server)
+{
+	const char *host = strstr(server, "://");
+	size_t len;
+
+	host = host ? host + 3 : server;
+	if (*host == '[')
+		return arena_memdup(a, host + 1, strcspn(host + 1, "]"));
+	len = strcspn(host, ":/");
+	return arena_memdup(a, host, len);
+}
+
+/* A port that is published on every address is the server's, wherever that is;
+ * on a loopback address it is for those who are on the server's machine. */
+static int place_port(struct verb *v, struct login *l, struct failure *p)
+{
+	const char *server = v->cli->target.server;
+
+	if (strcmp(l->address, "0.0.0.0") == 0 || strcmp(l->address, "::") == 0)
+		l->address = host_of(&v->cli->arena, server);
+	if (settings_is_local(server) || (strncmp(l->address, "127.", 4) != 0 &&
+					  strcmp(l->address, "::1") != 0))
+		return 0;
+	p->hint = "the region's option publishAddress says where ports are "
+		  "published";
+	return err_set(&p->err, ERR_UNSUPPORTED,
+		       "its port is published on %s of its host, and can be "
+		       "reached from there alone",
+		       l->address);
+}
+
+static int find_address(struct verb *v, const struct node *doc, struct login *l,
 			struct failure *p)
 {
 	const char *state = node_text(doc, "status.state");
@@ -91,7 +123,7 @@ static int find_address(const struct node *doc, struct login *l,
 			       state ? state : "not known to run");
 	}
 	if (published(doc, l))
-		return 0;
+		return place_port(v, l, p);
 	l->port = SSH_PORT;
 	l->address = node_text(doc, "status.publicIp");
 	if (!l->address)
@@ -240,7 +272,7 @@ static int prepare(struct verb *v, struct login *l, struct failure *p)
 	    !login_is_plain(l->name))
 		return err_set(&p->err, ERR_INTERNAL,
 			       "the server answered oddly");
-	if (find_address(doc, l, p) < 0 || find_user(v, doc, l, p) < 0 ||
+	if (find_address(v, doc, l, p) < 0 || find_user(v, doc, l, p) < 0 ||
 	    find_host_key(v, doc, l, p) < 0)
 		return -1;
 	if (!login_is_plain(l->address))

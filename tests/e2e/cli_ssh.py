@@ -212,6 +212,9 @@ def places(w, c):
                  "protocol": "udp"},
                 {"guest": 22, "address": "127.0.0.1", "port": 2222,
                  "protocol": "tcp"}]}, ("127.0.0.1", "2222")),
+            ("a port on every address", {"ports": [
+                {"guest": 22, "address": "0.0.0.0", "port": 2223}]},
+             ("127.0.0.1", "2223")),
             ("IPv6 alone", {"ports": None, "publicIp": None,
                             "privateIp": None, "privateIp6": "fd00::5"},
              ("fd00::5", "22"))):

@@ -2,7 +2,7 @@
 """The Debian image: built, and booted with user data of every format, each with
 the certificate authority put in.
 
-    debian.py MUSTER COMPOSE [IMAGE]
+    debian.py MUSTER SEED [IMAGE]
 
 Takes some minutes to build and about one a boot; with IMAGE that one is booted
 and none is built.  FORMATS="script jinja" picks some.
@@ -16,10 +16,9 @@ import subprocess
 import threading
 import time
 
-from guest import Guest, Key, call, muster, seconds_since, write_seed
+from guest import Guest, Story, muster, seconds_since
 from muster import tap
 
-COMPOSE = os.path.abspath(muster.sys.argv[2])
 SCRIPT = b"#!/bin/sh\necho script-was-run\ntouch /root/ran\n"
 
 FORMATS = {
@@ -76,27 +75,9 @@ runcmd: [[sh, -c, "echo {{ v1.local_hostname }} >/root/ran"]]
 }
 
 
-class Story:
-    def __init__(self):
-        self.folder = muster.folder()
-        self.ca, self.host, self.mine = (
-            Key(self.folder, name) for name in ("ca", "host", "mine"))
-        self.certificate = self.ca.certify(self.mine, "the-project")
-
-    def seed(self, name, data, extras=True):
-        ca, principal = ((self.ca.public, "the-project") if extras
-                         else ("", ""))
-        composed = call(COMPOSE, "", ca, principal, data=data)
-        keys = {"ssh_keys": {"ed25519_private": self.host.private,
-                             "ed25519_public": self.host.public}}
-        return write_seed(
-            os.path.join(self.folder, name + ".iso"), user_data=composed,
-            meta_data=f"instance-id: {name}\nlocal-hostname: {name}\n",
-            vendor_data="#cloud-config\n" + json.dumps(keys))
-
-    def ssh(self, guest, command):
-        return guest.ssh(command, self.mine, user="debian",
-                         known=self.host.public, certificate=self.certificate)
+def ssh(story, guest, command):
+    return guest.ssh(command, story.mine, user="debian",
+                     known=story.host.public, certificate=story.certificate)
 
 
 def serve(content):
@@ -137,9 +118,9 @@ def is_built(image):
 
 def is_a_debian(story, guest, name):
     """What is the same whatever the user data."""
-    tap.eq(story.ssh(guest, "hostname; id -un; sudo id -u"),
+    tap.eq(ssh(story, guest, "hostname; id -un; sudo id -u"),
            (0, f"{name}\ndebian\n0\n"), f"{name}: its user is root when asked")
-    status, text = story.ssh(guest, "df --output=size / | tail -1")
+    status, text = ssh(story, guest, "df --output=size / | tail -1")
     tap.ok(status == 0 and int(text) > 4500000,
            f"{name}: the file system is as large as the disk", text)
     tap.eq(guest.agent("guest-ping"), {}, f"{name}: the guest agent answers")
@@ -150,12 +131,14 @@ def is_a_debian(story, guest, name):
 def boots(story, image, name, data):
     began = time.monotonic()
     guest = Guest(image, memory=512, disk="5G")
-    guest.start(story.seed(name, data))
+    # The one without anything has an address that is known, too.
+    guest.start(story.seed(name, data,
+                           address="10.0.2.15" if name == "none" else ""))
     tap.ok(guest.greets(), f"{name}: its SSH server answers",
            guest.said()[-2000:])
     status, text = muster.wait_for(
         lambda: (lambda r: r if r[0] != 255 else None)(
-            story.ssh(guest, "cloud-init status --wait")),
+            ssh(story, guest, "cloud-init status --wait")),
         300, 2) or (255, "")
     tap.ok(status == 0 and "done" in text,
            f"{name}: a certificate logs in, cloud-init is done", text,
@@ -164,13 +147,13 @@ def boots(story, image, name, data):
     if name == "none":
         is_a_debian(story, guest, name)
     else:
-        tap.eq(story.ssh(guest, "sudo ls /root/ran"), (0, "/root/ran\n"),
+        tap.eq(ssh(story, guest, "sudo ls /root/ran"), (0, "/root/ran\n"),
                f"{name}: the user's own was done")
     if name == "cloud-config":
-        tap.eq(story.ssh(guest, "sudo cat /root/written"),
+        tap.eq(ssh(story, guest, "sudo cat /root/written"),
                (0, "by the user"), "files of both were written")
     if name == "jinja":
-        tap.eq(story.ssh(guest, "sudo cat /root/ran"), (0, "jinja\n"),
+        tap.eq(ssh(story, guest, "sudo cat /root/ran"), (0, "jinja\n"),
                "the template was filled in")
     tap.ok(guest.press_power(), f"{name}: the power button stops it")
 

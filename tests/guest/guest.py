@@ -1,8 +1,8 @@
 """A guest on QEMU without Muster: what the tests of images share.
 
-It is emulated, so that it is the same everywhere; its seed is an ISO made by
-xorriso; its lines (serial, monitor, guest agent) are sockets in a folder that
-goes away with the test.
+It is emulated, so that it is the same everywhere; its seed is what the driver
+for libvirt makes; its lines (serial, monitor, guest agent) are sockets in a
+folder that goes away with the test.
 """
 
 import json
@@ -15,6 +15,9 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "e2e"))
 import muster  # noqa: E402
+
+SEED = os.path.abspath(sys.argv[2])
+PRINCIPAL = "the-project"
 
 # How long anything in a guest may take: it is emulated, and not alone.
 PATIENCE = 12 * muster.PATIENCE
@@ -45,11 +48,6 @@ class Key:
         with open(self.path + ".pub", encoding="ascii") as file:
             return file.read().strip()
 
-    @property
-    def private(self):
-        with open(self.path, encoding="ascii") as file:
-            return file.read()
-
     def certify(self, other, principal):
         """Sign OTHER's key: for PRINCIPAL, for an hour."""
         call("ssh-keygen", "-q", "-s", self.path, "-I", "test", "-n",
@@ -58,17 +56,25 @@ class Key:
         return f"{other.path}-{principal}.cert"
 
 
-def write_seed(path, **files):
-    """A NoCloud seed: user_data is the file user-data, and so on."""
-    folder = path + ".files"
-    os.makedirs(folder, exist_ok=True)
-    for name, content in files.items():
-        with open(os.path.join(folder, name.replace("_", "-")), "wb") as file:
-            file.write(content if isinstance(content, bytes)
-                       else content.encode())
-    call("xorriso", "-as", "mkisofs", "-quiet", "-J", "-R", "-V", "cidata",
-         "-o", path, folder)
-    return path
+class Story:
+    """What guests are told: by whom they are known, and who may log in."""
+
+    def __init__(self):
+        self.folder = muster.folder()
+        self.ca, self.other_ca, self.host, self.mine, self.plain = (
+            Key(self.folder, name)
+            for name in ("ca", "other-ca", "host", "mine", "plain"))
+        self.certificate = self.ca.certify(self.mine, PRINCIPAL)
+
+    def seed(self, name, user_data, extras=True, address=""):
+        """The file of a seed for NAME, with the key and authority or not."""
+        path = os.path.join(self.folder, name + ".iso")
+        words = ((self.plain.public, self.ca.public, PRINCIPAL) if extras
+                 else ("", "", ""))
+        with open(path, "wb") as file:
+            file.write(call(SEED, name, self.host.path, *words, address,
+                            data=user_data))
+        return path
 
 
 class Guest:
@@ -80,7 +86,6 @@ class Guest:
         self.memory = memory
         self.process = None
         self.port = None
-        self.starts = 0
         call("qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b",
              os.path.abspath(image), self.disk, *([disk] if disk else []))
 
@@ -91,8 +96,7 @@ class Guest:
         return (f"socket,id={name},path={self.path(name)},server=on,wait=off,"
                 f"logfile={self.path(name + '.log')}")
 
-    def start(self, seed=None):
-        self.starts += 1
+    def start(self, seed, cd=False):
         for name in ("serial", "agent", "monitor"):
             for end in ("", ".log"):
                 if os.path.exists(self.path(name + end)):
@@ -108,8 +112,8 @@ class Guest:
                 "name=org.qemu.guest_agent.0",
                 "-qmp", f"unix:{self.path('monitor')},server=on,wait=off",
                 "-device", "virtio-rng-pci"]
-        if seed:
-            argv += ["-drive", f"file={seed},if=virtio,format=raw,readonly=on"]
+        argv += ["-drive", f"file={seed},format=raw,readonly=on," +
+                 ("if=ide,media=cdrom" if cd else "if=virtio")]
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE)
         muster._processes.append(self.process)  # noqa: killed at the end

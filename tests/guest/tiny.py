@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """The tiny image: built, booted, told by a seed who may log in, and stopped.
 
-    tiny.py MUSTER COMPOSE
+    tiny.py MUSTER SEED
 """
 
 import hashlib
 import json
 import os
+import shutil
+import signal
 import subprocess
 import time
 
-from guest import (Guest, Key, call, muster, seconds_since, write_seed)
+from guest import Guest, Key, Story, call, muster, seconds_since
 from muster import tap
 
-COMPOSE = os.path.abspath(muster.sys.argv[2])
 SHARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
                      "share", "images", "tiny")
 
@@ -110,7 +111,7 @@ def is_built(image):
 
 
 def is_not_built():
-    """Wrong words, places and programs are told."""
+    """Wrong words and places are told."""
     for argv, words in (
             (["tony"], "'tiny' and 'debian' can be built"),
             (["tiny", "--to", "/nowhere/at/all"], "/nowhere/at/all"),
@@ -119,41 +120,51 @@ def is_not_built():
              "/nowhere/import")):
         status, text = muster.run("image", "build", *argv)
         tap.ok(status and words in text, f"{argv} is refused", text)
+
+
+def start_build(path, **more):
+    """`muster image build tiny`, with programs of ours on its way."""
+    temporary, place = muster.folder(), muster.folder()
+    return temporary, place, subprocess.Popen(
+        [muster.binary(), "image", "build", "tiny", "--to",
+         os.path.join(place, "tiny")], text=True, stdin=subprocess.DEVNULL,
+        env=dict(os.environ, TMPDIR=temporary, PATH=path),
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+
+
+def left(temporary, place):
+    return os.listdir(temporary) + os.listdir(place)
+
+
+def fails_well():
+    """What is missing is told, and what failed; nothing is left of it."""
     few = muster.folder()
     for name in ("sh", "apt-get", "dpkg", "dpkg-deb", "id"):
-        os.symlink(call("sh", "-c", f"command -v {name}").decode().strip(),
-                   os.path.join(few, name))
-    image = os.path.join(muster.folder(), "tiny")
-    done = subprocess.run(
-        [muster.binary(), "image", "build", "tiny", "--to", image],
-        env={**os.environ, "PATH": few}, text=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        timeout=60)
+        os.symlink(shutil.which(name), os.path.join(few, name))
+    temporary, place, build = start_build(few)
+    said, _ = build.communicate(timeout=60)
     # The scripts look in /sbin, too, as users often do not.
-    tap.ok(done.returncode == 1 and "apt-get install" in done.stdout
-           and "qemu-utils" in done.stdout,
-           "what to install is told", done.stdout)
-    tap.eq(os.listdir(os.path.dirname(image)), [], "and no file is left")
+    tap.ok(build.returncode == 1 and "apt-get install" in said
+           and "qemu-utils" in said, "what to install is told", said)
+    tap.eq(left(temporary, place), [], "and nothing is left")
+    broken = muster.folder()
+    with open(os.path.join(broken, "depmod"), "w", encoding="ascii") as file:
+        file.write("#!/bin/sh\necho out of luck >&2\nexit 1\n")
+    os.chmod(os.path.join(broken, "depmod"), 0o755)
+    temporary, place, build = start_build(broken + ":" + os.environ["PATH"])
+    said, _ = build.communicate(timeout=120)
+    tap.ok(build.returncode == 1 and "  out of luck\n" in said,
+           "what programs say is told when one fails", said)
+    tap.eq(left(temporary, place), [], "and nothing is left of that")
 
 
-class Story:
-    """Everything that a guest is told, and who knows what."""
-
-    def __init__(self):
-        self.folder = muster.folder()
-        self.ca, self.other_ca, self.host, self.mine, self.guest_key = (
-            Key(self.folder, name)
-            for name in ("ca", "other-ca", "host", "mine", "plain"))
-
-    def seed(self, name, user_data):
-        composed = call(COMPOSE, self.guest_key.public, self.ca.public,
-                        "the-project", data=user_data)
-        keys = {"ssh_keys": {"ed25519_private": self.host.private,
-                             "ed25519_public": self.host.public}}
-        return write_seed(
-            os.path.join(self.folder, name + ".iso"), user_data=composed,
-            meta_data=f"instance-id: {name}\nlocal-hostname: {name}\n",
-            vendor_data="#cloud-config\n" + json.dumps(keys))
+def is_interrupted():
+    temporary, place, build = start_build(os.environ["PATH"])
+    build.stdout.readline()
+    tap.ok(left(temporary, place), "it has begun")
+    build.send_signal(signal.SIGINT)
+    tap.eq(build.wait(60), -signal.SIGINT, "Ctrl-C ends it")
+    tap.eq(left(temporary, place), [], "and nothing is left")
 
 
 USER_DATA = b"""Content-Type: multipart/mixed; boundary="x"
@@ -188,20 +199,19 @@ Content-Type: text/jinja2
 def boots(story, image):
     guest = Guest(image)
     began = time.monotonic()
-    guest.start(story.seed("tiny-1", USER_DATA))
+    guest.start(story.seed("tiny-1", USER_DATA, address="10.0.2.15"))
     known = story.host.public
     tap.ok(guest.says("tiny-1 login: "), "the console has a login prompt",
            guest.said())
     tap.note(f"login prompt after {seconds_since(began)}")
     tap.ok(guest.greets(), "its SSH server answers", guest.said())
-    certificate = story.ca.certify(story.mine, "the-project")
     status, text = guest.ssh("hostname; id -u", story.mine, known=known,
-                             certificate=certificate)
+                             certificate=story.certificate)
     tap.note(f"logged in after {seconds_since(began)}")
     tap.eq((status, text), (0, "tiny-1\n0\n"),
            "a certificate of the authority logs in, the host key is known")
     others_are_refused(story, guest, known)
-    tap.eq(guest.ssh("true", story.guest_key, known=known), (0, ""),
+    tap.eq(guest.ssh("true", story.plain, known=known), (0, ""),
            "a key logs in")
     did_what_it_was_told(story, guest, known)
     tap.eq(guest.agent("guest-ping"), {}, "the guest agent answers")
@@ -218,7 +228,7 @@ def others_are_refused(story, guest, known):
                                  certificate=certificate)
         tap.ok(status == 255 and "Permission denied" in said,
                f"a certificate {text} is refused", said)
-    status, said = guest.ssh("true", story.guest_key,
+    status, said = guest.ssh("true", story.plain,
                              known=story.other_ca.public)
     tap.ok(status == 255 and "verification failed" in said.lower(),
            "another host key is not believed", said)
@@ -231,13 +241,14 @@ def did_what_it_was_told(story, guest, known):
     tap.ok(guest.says("taken as JSON only") and
            guest.says("text/jinja2 is not read"), "so is what it cannot read",
            guest.said())
-    tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.guest_key,
+    tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.plain,
                      known=known), (0, "hook\nscript\nonline\n"),
            "hooks and scripts were run")
 
 
 def boots_again(story, guest):
-    """The same disk: as the same machine, then as another's."""
+    """The same disk: as the same machine, then as another's, whose seed is on
+    a CD; now by DHCP."""
     known = story.host.public
     for name, want in (("tiny-1", "hook\nhook\nscript\nonline\n"),
                        ("tiny-2", "hook\nhook\nhook\nscript\nonline\n"
@@ -245,12 +256,12 @@ def boots_again(story, guest):
         if name == "tiny-2":
             story.host = Key(story.folder, "host-2")
             known = story.host.public
-        guest.start(story.seed(name, USER_DATA))
+        guest.start(story.seed(name, USER_DATA), cd=name == "tiny-2")
         tap.ok(guest.says(f"{name} login: "), f"{name} boots", guest.said())
         if name == "tiny-2":
             guest.says("first-boot: done$")
         guest.greets()
-        tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.guest_key,
+        tap.eq(guest.ssh("cat /root/hooks /root/scripts", story.plain,
                          known=known), (0, want),
                f"scripts are run once for an instance: {name}")
         tap.ok(guest.press_power(), "and it stops")
@@ -261,6 +272,8 @@ def main():
     tap.section(takes_json_apart)
     tap.section(takes_messages_apart)
     tap.section(is_not_built)
+    tap.section(fails_well)
+    tap.section(is_interrupted)
     if is_built(image):
         story = Story()
         guest = boots(story, image)

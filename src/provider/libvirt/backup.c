@@ -1,17 +1,17 @@
 #include "provider/libvirt/backup.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "provider/libvirt/driver.h"
 #include "provider/libvirt/xml.h"
 
 #define XML_MOST ((size_t)64 << 10)
 
 enum {
 	AGENT_SECONDS = 10, /* for the guest to answer */
-	GLANCE_US = 100 * 1000,
+	GLANCE_MS = 100,
 	MOST_MS = 6 * 3600 * 1000,
 };
 
@@ -38,6 +38,13 @@ static int write_wish(const struct backup *b, struct buf *out, struct err *err)
 	return xml_finish(x, out, err);
 }
 
+static void glance(const struct backup *b)
+{
+	const struct provider_conf *conf = b->host->lv->conf;
+
+	conf->sleep(conf->ctx, GLANCE_MS);
+}
+
 /* What the machine does besides running; VIR_DOMAIN_JOB_NONE: nothing. */
 static int work_of(const struct backup *b, int *ret, struct err *err)
 {
@@ -61,7 +68,7 @@ static int end_older(const struct backup *b, struct err *err)
 	if (virDomainAbortJob(b->domain) < 0)
 		return host_err(b->host, "end an older copy", err);
 	do {
-		usleep(GLANCE_US);
+		glance(b);
 		if (work_of(b, &work, err) < 0)
 			return -1;
 	} while (work != VIR_DOMAIN_JOB_NONE && !atomic_load(b->stop));
@@ -110,7 +117,7 @@ static int wait_for(const struct backup *b, struct err *err)
 			virDomainAbortJob(b->domain);
 			aborted = true;
 		}
-		usleep(GLANCE_US);
+		glance(b);
 	}
 	return judge(b, err);
 }

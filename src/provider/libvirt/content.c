@@ -78,10 +78,9 @@ static bool read_at(void *ctx, uint64_t at, void *to, size_t len)
 {
 	const int *fd = ctx;
 	char *p = to;
-	ssize_t n;
 
 	while (len) {
-		n = pread(*fd, p, len, (off_t)at);
+		ssize_t n = pread(*fd, p, len, (off_t)at);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)

@@ -4,7 +4,6 @@
  * Each is made as "NAME.part" and then renamed.  An overlay names its base
  * without a folder, so that all of them can be moved together.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -384,18 +383,13 @@ static int files_list(struct host *h, struct arena *a, struct items *ret,
 		      struct err *err)
 {
 	struct buf infos = BUF_INIT((size_t)64 << 20);
-	struct dirent *entry;
+	struct items names;
 	const char *dir;
-	DIR *d;
 
-	if (folder(h, a, &dir, err) < 0)
+	if (folder(h, a, &dir, err) < 0 || file_names(dir, a, &names, err) < 0)
 		return -1;
-	d = opendir(dir);
-	if (!d)
-		return fail("open", dir, err);
-	while ((entry = readdir(d)))
-		add_info(dir, entry->d_name, a, &infos);
-	closedir(d);
+	for (size_t i = 0; i < names.n; i++)
+		add_info(dir, ((const char **)names.at)[i], a, &infos);
 	ret->n = infos.len / sizeof(struct disk_info);
 	ret->at = arena_alloc(a, infos.len + 1);
 	if (infos.len)

@@ -1,9 +1,11 @@
 #include "provider/libvirt/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,6 +110,31 @@ int file_tail(const char *path, size_t length, struct buf *out, struct err *err)
 int file_read(const char *path, struct buf *out, struct err *err)
 {
 	return file_tail(path, SIZE_MAX, out, err);
+}
+
+static int is_shown(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+int file_names(const char *folder, struct arena *a, struct items *ret,
+	       struct err *err)
+{
+	struct dirent **entries;
+	int n = scandir(folder, &entries, is_shown, alphasort);
+	const char **names;
+
+	if (n < 0)
+		return err_set(err, ERR_UNAVAILABLE, "%s: %s", folder,
+			       strerror(errno));
+	names = arena_alloc(a, (size_t)n * sizeof(*names) + 1);
+	for (int i = 0; i < n; i++) {
+		names[i] = arena_strdup(a, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	*ret = (struct items){names, (size_t)n};
+	return 0;
 }
 
 bool file_next_data(int fd, int64_t at, int64_t len, int64_t *ret_begin,

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/field.h"
 
 /* What is at PART is on the disk, and then at PATH. */
 int file_publish(const char *part, const char *path,
@@ -35,6 +37,11 @@ int file_copy(int from, const char *path, const atomic_bool *stop,
 	      struct err *err) MUST_CHECK;
 int file_copy_to(int from, int to, const atomic_bool *stop,
 		 struct err *err) MUST_CHECK;
+
+/* What lies in FOLDER: const char *, in order, without what begins with a
+ * dot. */
+int file_names(const char *folder, struct arena *a, struct items *ret,
+	       struct err *err) MUST_CHECK;
 
 /* The next bytes of FD that are not a hole, at or after AT: where they begin
  * and end; false when there are no more. */

@@ -4,17 +4,14 @@
  * Each is copied into the library, so that what becomes of the file changes no
  * machine; another file of the same name is another image.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/uuid.h"
 #include "model/image.h"
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/file.h"
 #include "provider/libvirt/image.h"
 #include "provider/libvirt/import.h"
 #include "provider/libvirt/library.h"
@@ -115,19 +112,15 @@ static void add(struct lv *lv, const char *file, struct arena *a,
 int image_catalogue(struct lv *lv, struct arena *a, struct catalogue *ret,
 		    struct err *err)
 {
-	struct dirent *entry;
-	DIR *d;
+	struct items names;
 
 	ret->images.at = arena_alloc(a, IMAGES_MOST * sizeof(struct image));
 	ret->images.n = 0;
 	if (!lv->options.images || !lv->library)
 		return 0;
-	d = opendir(lv->options.images);
-	if (!d)
-		return err_set(err, ERR_UNAVAILABLE, "%s: %s",
-			       lv->options.images, strerror(errno));
-	while ((entry = readdir(d)))
-		add(lv, entry->d_name, a, ret);
-	closedir(d);
+	if (file_names(lv->options.images, a, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++)
+		add(lv, ((const char **)names.at)[i], a, ret);
 	return 0;
 }

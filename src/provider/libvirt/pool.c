@@ -1,16 +1,15 @@
 #include "provider/libvirt/pool.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "provider/libvirt/host.h"
+#include "provider/libvirt/driver.h"
 #include "provider/libvirt/xml.h"
 
 #define DEFAULT "default"
 
-enum { REFRESH_TRIES = 50, REFRESH_US = 100 * 1000 };
+enum { REFRESH_TRIES = 50, REFRESH_MS = 100 };
 
 /* Where libvirt's own tools would make it. */
 static int make_default(struct pool_at *p, struct err *err)
@@ -98,10 +97,12 @@ int pool_find(struct pool_at *p, const char *name, virStorageVolPtr *ret,
 /* It cannot be done while others use the pool. */
 static int refresh(struct pool_at *p, struct err *err)
 {
+	const struct provider_conf *conf = p->host->lv->conf;
+
 	for (int i = 0; i < REFRESH_TRIES; i++) {
 		if (virStoragePoolRefresh(p->pool, 0) == 0)
 			return 0;
-		usleep(REFRESH_US);
+		conf->sleep(conf->ctx, REFRESH_MS);
 	}
 	host_err(p->host, "look through the storage pool", err);
 	err->code = ERR_UNAVAILABLE;

@@ -63,15 +63,15 @@ static int next_hole(virStreamPtr s, int *ret_in_data, long long *ret_length,
 		     void *ctx)
 {
 	struct flow *f = ctx;
-	int64_t begin, end;
+	int64_t begin, until;
 
 	(void)s;
 	*ret_in_data = 0;
 	*ret_length = f->len - f->at;
-	if (!file_next_data(f->fd, f->at, f->len, &begin, &end))
+	if (!file_next_data(f->fd, f->at, f->len, &begin, &until))
 		return 0;
 	*ret_in_data = begin == f->at;
-	*ret_length = (*ret_in_data ? end : begin) - f->at;
+	*ret_length = (*ret_in_data ? until : begin) - f->at;
 	return 0;
 }
 

@@ -95,9 +95,9 @@ static unsigned entry_len(const struct qcow2 *q)
 static int read_extensions(struct qcow2 *q, const unsigned char *p, size_t at,
 			   size_t end, struct err *err)
 {
-	uint32_t type, len;
-
 	while (at < end) {
+		uint32_t type, len;
+
 		if (end - at < 8)
 			return bad(err, "has a header that ends too early");
 		type = be32(p + at);

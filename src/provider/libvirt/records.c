@@ -1,6 +1,5 @@
 #include "provider/libvirt/records.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,20 +115,17 @@ int records_list(const struct records *r, struct arena *a, struct items *ret,
 {
 	struct buf all = BUF_INIT(RECORDS_MOST * r->size);
 	void *record = arena_alloc(a, r->size);
-	DIR *d = opendir(r->folder);
-	struct dirent *entry;
+	struct items names;
 
-	if (!d)
-		return err_set(err, ERR_UNAVAILABLE, "%s: %s", r->folder,
-			       strerror(errno));
-	while ((entry = readdir(d))) {
-		const char *id = id_of(entry->d_name, a);
+	if (file_names(r->folder, a, &names, err) < 0)
+		return -1;
+	for (size_t i = 0; i < names.n; i++) {
+		const char *id = id_of(((const char **)names.at)[i], a);
 		struct err gone = {0};
 
 		if (id && records_get(r, id, a, record, &gone) == 0)
 			buf_add(&all, record, r->size);
 	}
-	closedir(d);
 	ret->n = all.len / r->size;
 	ret->at = arena_alloc(a, all.len + 1);
 	if (all.len)

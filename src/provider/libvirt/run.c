@@ -128,7 +128,7 @@ static int wait_for(struct running *g)
 int run(const struct run *r, struct err *err)
 {
 	struct running g = {.words = BUF_INIT(WORDS_MOST)};
-	int ends[2], status, rc;
+	int ends[2], rc;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(err, ERR_UNAVAILABLE, "cannot run %s: %s",
@@ -138,6 +138,8 @@ int run(const struct run *r, struct err *err)
 	rc = start(r, ends[1], &g.pid, err);
 	close(ends[1]);
 	if (rc == 0) {
+		int status;
+
 		rc = follow(r, &g, err);
 		status = wait_for(&g);
 		if (rc == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))

@@ -1,7 +1,6 @@
 /* Volumes of machines, that run and that do not. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -42,10 +41,11 @@ const char *volume_target(const char *xml, const char *disk, struct arena *a)
 	struct err odd = {0};
 	struct xml_doc *doc = xml_parse(xml, strlen(xml), &odd);
 	const struct xml_node *n = doc ? first_disk(doc) : NULL;
-	const char *file, *found = NULL;
+	const char *found = NULL;
 
 	for (; n && !found; n = xml_next(n)) {
-		file = file_of(n, a);
+		const char *file = file_of(n, a);
+
 		if (file && strcmp(file, disk) == 0)
 			found = target_of(n, a);
 	}
@@ -260,19 +260,11 @@ int lv_attach(struct provider *p, const char *machine, const char *volume,
 	return attach_to(&m, v.id, a, ret_device, err);
 }
 
-static void sleep_ms(const struct lv *lv, uint64_t ms)
-{
-	if (lv->conf->sleep)
-		lv->conf->sleep(lv->conf->ctx, ms);
-	else
-		usleep((useconds_t)ms * 1000);
-}
-
 static int wait_until_gone(const struct found *m, const char *disk,
 			   struct arena *a, struct err *err)
 {
-	const struct lv *lv = m->host->lv;
-	uint64_t until = clock_mono(lv->conf->clock) + DETACH_MS;
+	const struct provider_conf *conf = m->host->lv->conf;
+	uint64_t until = clock_mono(conf->clock) + DETACH_MS;
 	struct places p;
 
 	for (;;) {
@@ -280,11 +272,11 @@ static int wait_until_gone(const struct found *m, const char *disk,
 			return -1;
 		if (!p.live && !p.config)
 			return 0;
-		if (clock_mono(lv->conf->clock) >= until)
+		if (clock_mono(conf->clock) >= until)
 			return err_set(err, ERR_UNAVAILABLE,
 				       "the machine has not let go of the "
 				       "volume yet");
-		sleep_ms(lv, GLANCE_MS);
+		conf->sleep(conf->ctx, GLANCE_MS);
 	}
 }
 
