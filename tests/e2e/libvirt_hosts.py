@@ -116,7 +116,7 @@ class Region:
                                {"spec": {"rules": list(rules)}})
         generation = reply.json["generation"]
         return wait_for(lambda: self.get("securitygroups", group)["status"]
-                        .get("observedGeneration") == generation)
+                        .get("observedGeneration") == generation, BOOT, 0.05)
 
     def instance(self, name, network, *groups, data=USER_DATA):
         return self.make("instances", {
@@ -133,7 +133,7 @@ class Region:
         generation = reply.json["generation"]
         return wait_for(lambda: self.read(instance)["status"].get(
             "observedGeneration") == generation and
-            not self.read(instance)["status"].get("change"))
+            not self.read(instance)["status"].get("change"), BOOT, 0.05)
 
     def read(self, instance):
         reply = self.api.get(f"/v1/instances/{instance['id']}")
@@ -142,7 +142,7 @@ class Region:
     def until(self, instance, state):
         found = wait_for(lambda: self.read(instance)["status"]["state"] in
                          (state, "failed") and self.read(instance),
-                         2 * muster.PATIENCE, 0.05)
+                         BOOT, 0.05)
         if not found or found["status"]["state"] != state:
             raise AssertionError(self.read(instance))
         return found
@@ -175,7 +175,7 @@ class Shell:
         self.argv = ["ssh", "-i", region.key, "-o", "StrictHostKeyChecking=no",
                      "-o", "UserKnownHostsFile=/dev/null", "-o",
                      "LogLevel=ERROR", "-o", "BatchMode=yes", "-o",
-                     "ConnectTimeout=10", f"root@{address}"]
+                     "ConnectTimeout=60", f"root@{address}"]
         self.host = host
 
     def __call__(self, command):

@@ -144,9 +144,8 @@ static void follows_the_members_of_a_group(void)
 	CHECK(filter_follow(&back, &(struct filter_peer){peers[0], {0}},
 			    &arena));
 	CHECK(written("filter-peers-none", &back));
-	CHECK(!filter_follow(&back,
-			     &(struct filter_peer){group_name(DB), {in, 3}},
-			     &arena));
+	CHECK(!filter_follow(
+		&back, &(struct filter_peer){group_name(DB), {in, 3}}, &arena));
 	CHECK(written("filter-peers-none", &back));
 	buf_release(&out);
 }

@@ -1,6 +1,6 @@
 /* Networks as libvirt takes them; the files are in tests/golden/libvirt. */
-#include "model/network.h"
 #include "golden.h"
+#include "model/network.h"
 #include "provider/libvirt/address.h"
 #include "provider/libvirt/netdef.h"
 
@@ -76,8 +76,7 @@ static void picks_one_that_is_free(void)
 	CHECK(address_pick(&p, NULL, 0, 13 + 3) == 0x0a000005);
 	for (uint32_t i = 0; i < 13; i++) {
 		taken[i] = p.at[i];
-		CHECK(address_pick(&p, taken, i, i / 2) ==
-		      p.at[i]);
+		CHECK(address_pick(&p, taken, i, i / 2) == p.at[i]);
 	}
 	CHECK(address_pick(&p, taken, 13, 5) == 0);
 	CHECK(address_pick(&p, taken, 12, 5) == p.at[12]);

@@ -29,8 +29,8 @@ struct trial {
 enum outcome { WORKS, HANGS, FAILS };
 
 /* A boot sector: wait for half a second, for libvirt takes one that ends while
- * it is still being started for one that failed; then switch off, by the register
- * that ACPI has for it. */
+ * it is still being started for one that failed; then switch off, by the
+ * register that ACPI has for it. */
 static void make_sector(unsigned char out[512])
 {
 	static const unsigned char code[] = {
