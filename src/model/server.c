@@ -138,7 +138,7 @@ static const struct field fields[] = {
 	 "1 for the first of this life of the instance."},
 	{"hostKeySeed", FIELD_STRING, FIELD_READ_ONLY | FIELD_SECRET,
 	 AT(host_key_seed), "What its host keys follow from.", .max = 64},
-	{"disk", FIELD_INT, FIELD_READ_ONLY, AT(disk),
+	{"rootNumber", FIELD_INT, FIELD_READ_ONLY, AT(disk),
 	 "Which root disk it has, or is asked for; 1 is the first.",
 	 .fallback = "0"},
 	{"asked", FIELD_OBJECT, FIELD_READ_ONLY, AT(asked),

@@ -98,16 +98,19 @@ static int snapshot(struct verify *v, const void *spec, struct backing *ret)
 	return provider_snapshot(v->p, spec, &v->arena, ret, &v->err);
 }
 
+#define IMPORT                                                                 \
+	"https://cloud.debian.org/images/cloud/bookworm/latest/"               \
+	"debian-12-generic-amd64.qcow2"
+
 static void images_are_imported(struct verify *v)
 {
 	const struct image image = {.spec.architecture = v->architecture,
 				    .spec.virtualization =
 					    VIRTUALIZATION_VIRTUALIZED};
-	struct image_spec spec = {
-		.name = "muster-verify",
-		.uri = "https://cloud.debian.org/images/cloud/bookworm/latest/"
-		       "debian-12-generic-amd64.qcow2",
-		.image = &image};
+	struct image_spec spec = {.name = "muster-verify",
+				  .uri = v->conf->import ? v->conf->import
+							 : IMPORT,
+				  .image = &image};
 	struct backing b;
 
 	spec.id.ours = verify_uuid(v, &v->arena);

@@ -137,10 +137,14 @@ static void the_contract_holds(void)
 	struct verify_conf conf = {
 		.tell = tell, .machines = machines, .patience_ms = 60000};
 	struct verify_result r;
+	char import[96];
 
 	conf.ctx = conf.provider = open_libvirt(hosts());
 	if (!conf.provider)
 		return;
+	snprintf(import, sizeof(import), "file://%s/import/guest.raw", folder);
+	CHECK(guest_write(import + strlen("file://")));
+	conf.import = import;
 	verify_run(&conf, &r);
 	printf("# %u passed, %u failed, %u skipped, %u orphans\n", r.passed,
 	       r.failed, r.skipped, r.orphans);

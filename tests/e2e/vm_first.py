@@ -55,8 +55,9 @@ def main():
     who.does("instance create web-1 --network lan --flavor tiny --image tiny "
              "--ssh-key generated --wait")
     one = who.get("instances")[0]
-    tap.eq(sorted(place.processes()), [one["status"]["providerId"].split("@")
-                                       [0]], "there is one machine, and it is its")
+    uuid = one["status"]["providerId"].split("@")[0]
+    tap.eq(sorted(place.processes()), [uuid],
+           "there is one machine, and it is its")
     tap.ok(wait_for(lambda: who.get("instances")[0]["status"].get(
         "readiness", {}).get("state") == "ready", BOOT, 0.2),
         "it gets ready", who.get("instances"))

@@ -5,6 +5,7 @@
 #include "model/region.h"
 #include "provider/libvirt/driver.h"
 #include "provider/libvirt/image.h"
+#include "provider/libvirt/tidy.h"
 
 enum { NOTES_MOST = 32, DISK_MOST_GIB = 65536 };
 
@@ -83,6 +84,7 @@ static void add_host(struct host *h, struct arena *a, struct catalogue *ret)
 		note(ret, arena_printf(a, "host %s: %s", h->name, err.msg));
 		return;
 	}
+	tidy_files(h);
 	note(ret,
 	     powers.kvm
 		     ? arena_printf(a, "host %s: machines run by KVM", h->name)

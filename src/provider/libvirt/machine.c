@@ -79,6 +79,9 @@ int machine_tell_facts(struct host *h, virDomainPtr d,
 		state = INSTANCE_FAILED;
 		why = f->failure;
 	}
+	/* Its launch is not over: it has no ports yet. */
+	if (state == INSTANCE_RUNNING && !f->started)
+		state = INSTANCE_PENDING;
 	if (state == INSTANCE_RUNNING && f->stopped_at)
 		state = INSTANCE_STOPPING;
 	*ret = (struct machine){

@@ -1,12 +1,16 @@
 #include "provider/libvirt/probe.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/mem.h"
 #include "base/uuid.h"
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/domain.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/records.h"
 #include "provider/libvirt/xml.h"
 
 /* A guest that does nothing but switch itself off takes about one; where KVM
@@ -25,8 +29,8 @@ struct trial {
 enum outcome { WORKS, HANGS, FAILS };
 
 /* A boot sector: wait for half a second, for libvirt takes one that ends while
- * it is still being started for one that failed; then switch off, by the register
- * that ACPI has for it. */
+ * it is still being started for one that failed; then switch off, by the
+ * register that ACPI has for it. */
 static void make_sector(unsigned char out[512])
 {
 	static const unsigned char code[] = {
@@ -169,7 +173,7 @@ static int probe(struct host *h, virConnectPtr conn, struct trial t,
 		return 0;
 	ret->why = why;
 	/* Whether QEMU can be used at all, and the limits. */
-	if (!wants_limits(h->lv) && o == HANGS)
+	if (o == HANGS || (h->lv->options.tcg && !wants_limits(h->lv)))
 		return 0;
 	ret->limits = wants_limits(h->lv);
 	t.kvm = false;
@@ -195,16 +199,101 @@ static const char *other_name(struct arena *a)
 	return arena_join(a, NAME "-", unique, NULL);
 }
 
+/* What was found out, as it is kept until this machine boots anew. */
+struct found_out {
+	bool kvm, limits, wanted, tcg;
+	const char *why;
+};
+
+#define AT(member) offsetof(struct found_out, member)
+
+static const struct field found_fields[] = {
+	{"kvm", FIELD_BOOL, 0, AT(kvm), "It works."},
+	{"limits", FIELD_BOOL, 0, AT(limits), "They can be kept."},
+	{"wanted", FIELD_BOOL, 0, AT(wanted), "They were tried."},
+	{"tcg", FIELD_BOOL, 0, AT(tcg), "KVM was not."},
+	{"why", FIELD_STRING, 0, AT(why), "KVM does not work."},
+	{0},
+};
+
+static bool boot_id(char out[UUID_LEN + 1])
+{
+	auto_close int fd =
+		open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+
+	out[UUID_LEN] = '\0';
+	return fd >= 0 && read(fd, out, UUID_LEN) == UUID_LEN;
+}
+
+static struct records memory(const struct host *h, struct arena *a)
+{
+	return (struct records){
+		.folder = arena_join(a, h->folder, "/powers", NULL),
+		.fields = found_fields,
+		.size = sizeof(struct found_out)};
+}
+
+/* Of an embedded host: it is up as long as we can be. */
+static bool recall(const struct host *h, struct arena *a,
+		   struct host_powers *ret, char *why, size_t why_size)
+{
+	struct records kept = memory(h, a);
+	struct found_out f = {0};
+	char boot[UUID_LEN + 1];
+	struct err none;
+
+	if (!boot_id(boot) || records_get(&kept, boot, a, &f, &none) < 0 ||
+	    f.tcg != h->lv->options.tcg || f.wanted != wants_limits(h->lv))
+		return false;
+	snprintf(why, why_size, "%s", f.why ? f.why : "");
+	ret->kvm = f.kvm;
+	ret->limits = f.limits;
+	ret->why = f.kvm ? NULL : why;
+	return true;
+}
+
+static void keep(const struct host *h, struct arena *a,
+		 const struct host_powers *powers)
+{
+	const struct found_out f = {powers->kvm, powers->limits,
+				    wants_limits(h->lv), h->lv->options.tcg,
+				    powers->why};
+	struct records kept = memory(h, a);
+	char boot[UUID_LEN + 1];
+	struct err ignored;
+
+	if (boot_id(boot) && records_open(&kept, &ignored) == 0)
+		(void)!records_put(&kept, boot, &f, &ignored);
+}
+
+static int find_out(struct host *h, virConnectPtr conn, struct arena *a,
+		    struct host_powers *ret, char *why, size_t why_size,
+		    struct err *err)
+{
+	struct trial t = {.name = h->embedded ? NAME : other_name(a)};
+	unsigned char sector[512];
+	struct err ignored;
+	int r = -1;
+
+	if (h->embedded)
+		end_before(conn);
+	make_sector(sector);
+	if (h->disks->write(h, DISK, sector, sizeof(sector), err) == 0 &&
+	    h->disks->path(h, DISK, a, &t.path, err) == 0)
+		r = probe(h, conn, t, ret, why, why_size, err);
+	(void)!h->disks->remove(h, DISK, &ignored);
+	if (r == 0 && h->embedded)
+		keep(h, a, ret);
+	return r;
+}
+
 int probe_powers(struct host *h, struct host_powers *ret, char *why,
 		 size_t why_size, struct err *err)
 {
 	struct host_powers powers = {.machine = PROBE_MACHINE};
 	auto_conn virConnectPtr conn = NULL;
-	unsigned char sector[512];
-	struct trial t = {.name = NAME};
-	struct err ignored;
 	struct arena a;
-	int r = -1;
+	int r = 0;
 
 	if (host_take(h, &conn, err) < 0)
 		return -1;
@@ -214,16 +303,9 @@ int probe_powers(struct host *h, struct host_powers *ret, char *why,
 		*ret = powers;
 		return 0;
 	}
-	make_sector(sector);
 	arena_init(&a, (size_t)1 << 20);
-	if (h->embedded)
-		end_before(conn);
-	else
-		t.name = other_name(&a);
-	if (h->disks->write(h, DISK, sector, sizeof(sector), err) == 0 &&
-	    h->disks->path(h, DISK, &a, &t.path, err) == 0)
-		r = probe(h, conn, t, &powers, why, why_size, err);
-	(void)!h->disks->remove(h, DISK, &ignored);
+	if (!h->embedded || !recall(h, &a, &powers, why, why_size))
+		r = find_out(h, conn, &a, &powers, why, why_size, err);
 	arena_release(&a);
 	if (r == 0)
 		*ret = powers;
