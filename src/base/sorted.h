@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sorted_run;
+struct sorted_top;
 
 struct sorted {
 	const char *(*key)(const void *member);
-	struct sorted_run **runs;
+	struct sorted_top *tops;
 	size_t n, room; /* runs */
 	size_t count;   /* members */
 };
