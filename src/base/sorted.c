@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 /* Many sets have a single member: that of a name, for one. */
-enum { RUN_MOST = 256, RUN_FIRST = 1 };
+enum { RUN_MOST = 64, RUN_FIRST = 1 };
 
 /* The first bytes of a key are kept beside its owner: most comparisons end
  * there, and need not fetch the key from wherever it is. */
@@ -110,20 +110,12 @@ static size_t find_run(const struct sorted *s, const struct sought *w)
 	return low;
 }
 
-/* The first place in R whose key is not less than what is sought; or R->n.
- * Sought from the end in growing steps, for the same reason. */
+/* The first place in R whose key is not less than what is sought; or R->n. */
 static size_t find_place(const struct sorted *s, const struct sorted_run *r,
 			 const struct sought *w)
 {
 	size_t low = 0, high = r->n;
 
-	for (size_t step = 1; step < high; step *= 2) {
-		if (compare(s, &r->members[high - step], w) < 0) {
-			low = high - step + 1;
-			break;
-		}
-		high -= step;
-	}
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 

@@ -1,7 +1,7 @@
 /*
  * sorted - a set of pointers in the order of their keys.
  *
- * Kept as runs of up to 256, so that an insert moves little memory at any size
+ * Kept as runs of up to 64, so that an insert moves little memory at any size
  * and a walk is a walk over arrays.  The key of a member is a string found by
  * the set's key function; no two members have the same.
  *
