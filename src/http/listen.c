@@ -18,7 +18,7 @@ enum { BATCH = 64, BACKLOG = 1024 };
 /* Of those that find no room, so many are taken in a millisecond, and so many
  * at once after a while; the others wait in the accept queue, where they cost
  * nothing. */
-enum { GUESTS_PER_MS = 1, GUESTS_AT_ONCE = 64 };
+enum { GUESTS_PER_MS = 2, GUESTS_AT_ONCE = 64 };
 
 /* Everyone at one address. */
 struct peer {
