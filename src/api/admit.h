@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-enum { ADMIT_LATE_MS = 100, ADMIT_REFUSALS_PER_MS = 4 };
+enum { ADMIT_LATE_MS = 100, ADMIT_REFUSALS_PER_MS = 2 };
 enum { ADMIT_ALWAYS = 1024, ADMIT_WAIT_MS = 250 };
 
 struct call;

@@ -1,17 +1,47 @@
 #include "base/sorted.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 /* Many sets have a single member: that of a name, for one. */
-enum { RUN_MOST = 256, RUN_FIRST = 1 };
+enum { RUN_MOST = 64, RUN_FIRST = 1 };
+
+/* The first bytes of a key are kept beside its owner: most comparisons end
+ * there, and need not fetch the key from wherever it is. */
+struct member {
+	uint64_t head;
+	void *is;
+};
 
 struct sorted_run {
 	size_t n, room;
-	void *members[];
+	struct member members[];
 };
+
+struct sorted_top {
+	uint64_t head; /* of the run's first member */
+	struct sorted_run *run;
+};
+
+/* What is sought: a key with its head. */
+struct sought {
+	uint64_t head;
+	const char *key;
+};
+
+/* In the order of strcmp(): the first byte counts most, and what is behind the
+ * end is nothing. */
+static struct sought sought(const char *key)
+{
+	uint64_t head = 0;
+
+	for (unsigned i = 0; i < sizeof(head) && key[i]; i++)
+		head |= (uint64_t)(unsigned char)key[i] << (56 - 8 * i);
+	return (struct sought){head, key};
+}
 
 void sorted_init(struct sorted *s, const char *(*key)(const void *))
 {
@@ -21,41 +51,58 @@ void sorted_init(struct sorted *s, const char *(*key)(const void *))
 void sorted_release(struct sorted *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		free(s->runs[i]);
-	free(s->runs);
+		free(s->tops[i].run);
+	free(s->tops);
 	sorted_init(s, s->key);
 }
 
 static struct sorted_run *run_new(size_t room)
 {
-	struct sorted_run *r = xmalloc(sizeof(*r) + room * sizeof(void *));
+	struct sorted_run *r =
+		xmalloc(sizeof(*r) + room * sizeof(r->members[0]));
 
 	r->n = 0;
 	r->room = room;
 	return r;
 }
 
-static int compare(const struct sorted *s, const struct sorted_run *r, size_t i,
-		   const char *key)
+static int compare_heads(uint64_t a, uint64_t b)
 {
-	return strcmp(s->key(r->members[i]), key);
+	return (a > b) - (a < b);
 }
 
-/* The last run that begins at or before KEY; the first run when none does.
- * The last one is tried first: what is new mostly goes there. */
-static size_t find_run(const struct sorted *s, const char *key)
+static int compare(const struct sorted *s, const struct member *m,
+		   const struct sought *w)
+{
+	return m->head != w->head ? compare_heads(m->head, w->head)
+				  : strcmp(s->key(m->is), w->key);
+}
+
+/* Run AT's first member. */
+static int compare_first(const struct sorted *s, size_t at,
+			 const struct sought *w)
+{
+	const struct sorted_top *top = &s->tops[at];
+
+	return top->head != w->head ? compare_heads(top->head, w->head)
+				    : compare(s, top->run->members, w);
+}
+
+/* The last run that begins at or before what is sought; the first run when none
+ * does.  The last one is tried first: what is new mostly goes there. */
+static size_t find_run(const struct sorted *s, const struct sought *w)
 {
 	size_t low = 0, high = s->n;
 
 	if (high > 1) {
 		high--;
-		if (compare(s, s->runs[high], 0, key) <= 0)
+		if (compare_first(s, high, w) <= 0)
 			return high;
 	}
 	while (high - low > 1) {
 		size_t mid = low + (high - low) / 2;
 
-		if (compare(s, s->runs[mid], 0, key) <= 0)
+		if (compare_first(s, mid, w) <= 0)
 			low = mid;
 		else
 			high = mid;
@@ -63,24 +110,16 @@ static size_t find_run(const struct sorted *s, const char *key)
 	return low;
 }
 
-/* The first place in R whose key is not less than KEY; or R->n.  Sought from
- * the end in growing steps, for the same reason. */
+/* The first place in R whose key is not less than what is sought; or R->n. */
 static size_t find_place(const struct sorted *s, const struct sorted_run *r,
-			 const char *key)
+			 const struct sought *w)
 {
 	size_t low = 0, high = r->n;
 
-	for (size_t step = 1; step < high; step *= 2) {
-		if (compare(s, r, high - step, key) < 0) {
-			low = high - step + 1;
-			break;
-		}
-		high -= step;
-	}
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (compare(s, r, mid, key) < 0)
+		if (compare(s, &r->members[mid], w) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -89,21 +128,19 @@ static size_t find_place(const struct sorted *s, const struct sorted_run *r,
 }
 
 static bool is_at(const struct sorted *s, const struct sorted_run *r, size_t i,
-		  const char *key)
+		  const struct sought *w)
 {
-	return i < r->n && compare(s, r, i, key) == 0;
+	return i < r->n && compare(s, &r->members[i], w) == 0;
 }
 
 static void insert_run(struct sorted *s, size_t at, struct sorted_run *r)
 {
 	if (s->n == s->room) {
 		s->room = s->room ? 2 * s->room : 1;
-		s->runs =
-			xrealloc(s->runs, s->room, sizeof(struct sorted_run *));
+		s->tops = xrealloc(s->tops, s->room, sizeof(*s->tops));
 	}
-	memmove(s->runs + at + 1, s->runs + at,
-		(s->n - at) * sizeof(struct sorted_run *));
-	s->runs[at] = r;
+	memmove(s->tops + at + 1, s->tops + at, (s->n - at) * sizeof(*s->tops));
+	s->tops[at] = (struct sorted_top){.run = r};
 	s->n++;
 }
 
@@ -111,111 +148,133 @@ static void insert_run(struct sorted *s, size_t at, struct sorted_run *r)
  * order does, is left full and a new one begun. */
 static void split(struct sorted *s, size_t at, bool at_end)
 {
-	struct sorted_run *old = s->runs[at], *new = run_new(RUN_MOST);
+	struct sorted_run *old = s->tops[at].run, *new = run_new(RUN_MOST);
 	size_t keep = at_end ? old->n : old->n / 2;
 
 	new->n = old->n - keep;
-	memcpy(new->members, old->members + keep, new->n * sizeof(void *));
+	memcpy(new->members, old->members + keep,
+	       new->n * sizeof(new->members[0]));
 	old->n = keep;
 	insert_run(s, at + 1, new);
+	if (new->n)
+		s->tops[at + 1].head = new->members[0].head;
 }
 
-/* KEY comes after all others, as what is new mostly does. */
-static bool is_last(const struct sorted *s, const char *key)
+/* It comes after all others, as what is new mostly does. */
+static bool is_last(const struct sorted *s, const struct sought *w)
 {
-	const struct sorted_run *r = s->runs[s->n - 1];
+	const struct sorted_run *r = s->tops[s->n - 1].run;
 
-	return !r->n || compare(s, r, r->n - 1, key) < 0;
+	return !r->n || compare(s, &r->members[r->n - 1], w) < 0;
+}
+
+/* M at place I of run AT, which has room for it. */
+static void put(struct sorted *s, size_t at, size_t i, struct member m)
+{
+	struct sorted_run *r = s->tops[at].run;
+
+	memmove(r->members + i + 1, r->members + i,
+		(r->n - i) * sizeof(r->members[0]));
+	r->members[i] = m;
+	r->n++;
+	if (i == 0)
+		s->tops[at].head = m.head;
+	s->count++;
 }
 
 bool sorted_add(struct sorted *s, void *member)
 {
-	const char *key = s->key(member);
+	const struct sought w = sought(s->key(member));
 	struct sorted_run *r;
 	size_t at, i;
 
 	if (!s->n)
 		insert_run(s, 0, run_new(RUN_FIRST));
-	if (is_last(s, key)) {
+	if (is_last(s, &w)) {
 		at = s->n - 1;
-		r = s->runs[at];
+		r = s->tops[at].run;
 		i = r->n;
 	} else {
-		at = find_run(s, key);
-		r = s->runs[at];
-		i = find_place(s, r, key);
-		if (is_at(s, r, i, key))
+		at = find_run(s, &w);
+		r = s->tops[at].run;
+		i = find_place(s, r, &w);
+		if (is_at(s, r, i, &w))
 			return false;
 	}
 	if (r->n == r->room && r->room < RUN_MOST) {
 		size_t room = 4 * r->room;
 
-		r = xrealloc(r, 1, sizeof(*r) + room * sizeof(void *));
+		r = xrealloc(r, 1, sizeof(*r) + room * sizeof(r->members[0]));
 		r->room = room;
-		s->runs[at] = r;
+		s->tops[at].run = r;
 	} else if (r->n == r->room) {
 		split(s, at, i == r->n);
-		if (i > r->n || (i == r->n && s->runs[at + 1]->n == 0)) {
+		if (i > r->n || (i == r->n && s->tops[at + 1].run->n == 0)) {
 			i -= r->n;
-			r = s->runs[at + 1];
+			at++;
 		}
 	}
-	memmove(r->members + i + 1, r->members + i,
-		(r->n - i) * sizeof(void *));
-	r->members[i] = member;
-	r->n++;
-	s->count++;
+	put(s, at, i, (struct member){w.head, member});
 	return true;
 }
 
 void *sorted_get(const struct sorted *s, const char *key)
 {
+	const struct sought w = sought(key);
 	const struct sorted_run *r;
 	size_t i;
 
 	if (!s->n)
 		return NULL;
-	r = s->runs[find_run(s, key)];
-	i = find_place(s, r, key);
-	return is_at(s, r, i, key) ? r->members[i] : NULL;
+	r = s->tops[find_run(s, &w)].run;
+	i = find_place(s, r, &w);
+	return is_at(s, r, i, &w) ? r->members[i].is : NULL;
+}
+
+/* What is at place I of run AT. */
+static void *take(struct sorted *s, size_t at, size_t i)
+{
+	struct sorted_run *r = s->tops[at].run;
+	void *member = r->members[i].is;
+
+	r->n--;
+	memmove(r->members + i, r->members + i + 1,
+		(r->n - i) * sizeof(r->members[0]));
+	s->count--;
+	if (r->n) {
+		s->tops[at].head = r->members[0].head;
+	} else {
+		free(r);
+		s->n--;
+		memmove(s->tops + at, s->tops + at + 1,
+			(s->n - at) * sizeof(*s->tops));
+	}
+	return member;
 }
 
 void *sorted_remove(struct sorted *s, const char *key)
 {
-	struct sorted_run *r;
+	const struct sought w = sought(key);
 	size_t at, i;
-	void *member;
 
 	if (!s->n)
 		return NULL;
-	at = find_run(s, key);
-	r = s->runs[at];
-	i = find_place(s, r, key);
-	if (!is_at(s, r, i, key))
-		return NULL;
-	member = r->members[i];
-	r->n--;
-	memmove(r->members + i, r->members + i + 1,
-		(r->n - i) * sizeof(void *));
-	s->count--;
-	if (!r->n) {
-		free(r);
-		s->n--;
-		memmove(s->runs + at, s->runs + at + 1,
-			(s->n - at) * sizeof(struct sorted_run *));
-	}
-	return member;
+	at = find_run(s, &w);
+	i = find_place(s, s->tops[at].run, &w);
+	return is_at(s, s->tops[at].run, i, &w) ? take(s, at, i) : NULL;
 }
 
 struct sorted_walk sorted_from(const struct sorted *s, const char *after)
 {
 	struct sorted_walk w = {s, 0, 0};
+	struct sought after_that;
 
 	if (!after || !s->n)
 		return w;
-	w.run = find_run(s, after);
-	w.i = find_place(s, s->runs[w.run], after);
-	if (is_at(s, s->runs[w.run], w.i, after))
+	after_that = sought(after);
+	w.run = find_run(s, &after_that);
+	w.i = find_place(s, s->tops[w.run].run, &after_that);
+	if (is_at(s, s->tops[w.run].run, w.i, &after_that))
 		w.i++;
 	return w;
 }
@@ -223,10 +282,10 @@ struct sorted_walk sorted_from(const struct sorted *s, const char *after)
 void *sorted_next(struct sorted_walk *w)
 {
 	while (w->run < w->set->n) {
-		const struct sorted_run *r = w->set->runs[w->run];
+		const struct sorted_run *r = w->set->tops[w->run].run;
 
 		if (w->i < r->n)
-			return r->members[w->i++];
+			return r->members[w->i++].is;
 		w->run++;
 		w->i = 0;
 	}

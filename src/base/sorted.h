@@ -1,7 +1,7 @@
 /*
  * sorted - a set of pointers in the order of their keys.
  *
- * Kept as runs of up to 256, so that an insert moves little memory at any size
+ * Kept as runs of up to 64, so that an insert moves little memory at any size
  * and a walk is a walk over arrays.  The key of a member is a string found by
  * the set's key function; no two members have the same.
  *
@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct sorted_run;
+struct sorted_top;
 
 struct sorted {
 	const char *(*key)(const void *member);
-	struct sorted_run **runs;
+	struct sorted_top *tops;
 	size_t n, room; /* runs */
 	size_t count;   /* members */
 };

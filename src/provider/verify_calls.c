@@ -207,8 +207,7 @@ bool verify_describe(struct verify *v, const char *id, struct machine *ret)
 
 	v->waited = 0;
 	while (provider_describe(v->p, id, &v->arena, ret, &v->err) < 0) {
-		if (v->err.code == ERR_NOT_FOUND &&
-		    verify_now(v) < seen) {
+		if (v->err.code == ERR_NOT_FOUND && verify_now(v) < seen) {
 			verify_sleep(v, verify_poll_ms(v));
 			continue;
 		}

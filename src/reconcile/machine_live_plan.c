@@ -43,6 +43,18 @@ static bool flavor_fits(const struct machine_view *v)
 	return false;
 }
 
+/* It was seen with another: somebody else's doing, or our own, before a crash
+ * that kept it from being written down. */
+static bool has_drifted(const struct machine_view *v)
+{
+	const struct flavor *f = v->flavors[0];
+	const struct server *s = v->s;
+
+	return f && s->status.native_flavor &&
+	       same(s->asked.flavor_id, f->meta.id) &&
+	       !same(s->status.native_flavor, f->provider_id);
+}
+
 static bool plan_power(const struct machine_view *v, struct machine_step *ret)
 {
 	bool on = v->i->spec.power != POWER_OFF;
@@ -74,8 +86,8 @@ static bool plan_settings(const struct machine_view *v,
 	} else if (i->spec.root_disk.size_gib > s->asked.root_disk_gib &&
 		   view_can(v, CAN_GROW_ROOT_DISK)) {
 		plan_do(ret, MACHINE_GROW);
-	} else if (!flavor_fits(v) && view_can(v, CAN_RESIZE_LIVE) &&
-		   v->flavors[0]) {
+	} else if ((!flavor_fits(v) || has_drifted(v)) &&
+		   view_can(v, CAN_RESIZE_LIVE) && v->flavors[0]) {
 		plan_do(ret, MACHINE_RESIZE);
 	} else if (view_can(v, CAN_TAG) && s->asked.tags_begun) {
 		plan_do(ret, MACHINE_TAG);

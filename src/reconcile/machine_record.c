@@ -44,12 +44,14 @@ static bool open_draft(struct draft *d)
 	return true;
 }
 
-/* Nothing but us changes these, one thing at a time. */
+/* Nothing but us changes these, one thing at a time; only that the machine is
+ * gone may be found by others meanwhile, and then the call does not matter. */
 static bool is_of(const struct draft *d, const struct machine_call *c)
 {
 	return d->has_server && strcmp(d->i.uid, c->uid) == 0 &&
 	       strcmp(d->s.meta.id, c->server) == 0 &&
-	       d->s.attempt.number == c->attempt;
+	       d->s.attempt.number == c->attempt &&
+	       d->s.status.phase != SERVER_GONE;
 }
 
 /* Whoever looks now sees two documents of one revision; see plan_parked(). */

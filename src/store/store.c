@@ -310,6 +310,9 @@ static void finish_batch(struct store *s)
 	}
 	if (s->batch.n)
 		wake_watchers(s);
+	/* The disk need not wait until all of them are answered. */
+	if (list_empty(&s->rerun))
+		pump(s, false);
 	while ((l = list_pop(&done)))
 		answer(s, CONTAINER_OF(l, struct txn, link), NULL);
 	answer_held(s);

@@ -140,9 +140,23 @@ MUTATIONS = [
         [("src/reconcile/machine_record.c",
           "	return d->has_server && strcmp(d->i.uid, c->uid) == 0 &&\n"
           "	       strcmp(d->s.meta.id, c->server) == 0 &&\n"
-          "	       d->s.attempt.number == c->attempt;\n",
+          "	       d->s.attempt.number == c->attempt &&\n"
+          "	       d->s.status.phase != SERVER_GONE;\n",
           "	return d->has_server && c->uid != NULL;\n")],
         "machine_record"),
+    Mutation(
+        "what is gone is not brought back by a call under way", 1,
+        [("src/reconcile/machine_record.c",
+          "	       d->s.attempt.number == c->attempt &&\n"
+          "	       d->s.status.phase != SERVER_GONE;\n",
+          "	       d->s.attempt.number == c->attempt;\n")],
+        "machine_record", whole=False),
+    Mutation(
+        "a resize that was not written down is found", 4,
+        [("src/reconcile/machine_live_plan.c",
+          "(!flavor_fits(v) || has_drifted(v)) &&\n",
+          "(!flavor_fits(v) || (has_drifted(v) && v->now < 0)) &&\n")],
+        "machine_live", whole=False),
     Mutation(
         "one thing at a time is done about an object", 1,
         [("src/reconcile/work.c",

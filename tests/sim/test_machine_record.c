@@ -336,6 +336,10 @@ static const struct outcome looks[] = {
 };
 
 static const struct outcome removals[] = {
+	{"what was found to be gone during a call stays so",
+	 {.phase = SERVER_GONE, .state = INSTANCE_TERMINATED, .off = true},
+	 {MACHINE_STOP, FAILS(TIMEOUT)},
+	 {.code = ERR_NOT_FOUND, .waits = WAITS_CHANGE, .told = "parked"}},
 	{"what cannot be found is gone, or nearly",
 	 {LEAVING, .deleted = true},
 	 {MACHINE_TERMINATE, FAILS(NOT_FOUND)},

@@ -6,6 +6,7 @@
 
 static const char *const volume_ids[] = {"v0", "v1", "v2"};
 static const char *const flavor_ids[] = {"f0", "f1", "f2"};
+static const char *const provider_ids[] = {"p0", "p1", "p2"};
 
 static int64_t from_now(int seconds)
 {
@@ -62,6 +63,7 @@ static void set_server(struct setup *x, const struct given *g)
 	s->meta.revision = 10;
 	s->meta.updated_at = NOW - (g->age ? g->age : 3600) * 1000LL;
 	s->asked.flavor_id = flavor_ids[g->offering];
+	s->status.native_flavor = g->drifted ? "p9" : "p0";
 	s->asked.image_id = "image";
 	s->asked.market = MARKET_ON_DEMAND;
 	s->asked.root_disk_gib = 10;
@@ -137,6 +139,8 @@ static void set_view(struct setup *x, const struct given *g)
 		if (g->short_of >> n & 1)
 			x->flavor[n].shortages =
 				(struct items){&x->shortage[n], 1};
+		x->flavor[n].meta.id = flavor_ids[n];
+		x->flavor[n].provider_id = provider_ids[n];
 		v->flavors[n] = &x->flavor[n];
 	}
 }

@@ -25,6 +25,7 @@ struct given {
 	bool flavor, image, groups, source, public_ip, disk, tags;
 	bool other_group, was_tagged; /* what it was asked for had */
 	bool access_begun, tags_begun;
+	bool drifted;                   /* it was seen with another flavor */
 	int volumes, attached, claimed; /* bits */
 	unsigned volumes_ready;
 	/* The server. */

@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "test.h"
 
-enum { KEYS = 5000, KEY_ROOM = 8 };
+enum { KEYS = 5000, KEY_ROOM = 16, ALIKE = 10 };
 
 static char keys[KEYS][KEY_ROOM];
 
@@ -14,10 +14,20 @@ static const char *key_of(const void *member)
 	return member;
 }
 
+/* In order: a short one, then some that are alike for a while; bytes that are
+ * negative when they are taken for numbers come last. */
 static void fill_keys(void)
 {
-	for (int i = 0; i < KEYS; i++)
-		snprintf(keys[i], KEY_ROOM, "%05d", i);
+	for (int i = 0; i < KEYS; i++) {
+		const char *first = i < KEYS / 2 ? "a" : "\xc3";
+		int group = i / ALIKE, n = i % ALIKE;
+
+		if (n)
+			snprintf(keys[i], KEY_ROOM, "%s%03d-alike%d", first,
+				 group, n);
+		else
+			snprintf(keys[i], KEY_ROOM, "%s%03d", first, group);
+	}
 }
 
 static size_t index_of(const char *key)

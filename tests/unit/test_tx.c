@@ -539,8 +539,49 @@ static void what_has_moved_is_found_where_it_is(void)
 	rig_release(&r);
 }
 
+static struct backend *watched;
+static bool was_pending;
+
+static void look(struct txn *t, const struct err *err)
+{
+	was_pending = memory_pending(watched);
+	finished(t, err);
+}
+
+static unsigned which_shelf;
+
+static int put_shelf(struct tx *tx, struct err *err)
+{
+	char id[37];
+	struct shelf s = shelf_of(shelves_id(id, 1, which_shelf), id);
+
+	return tx_put(tx, &shelf_kind, &s, err);
+}
+
+/* The next batch is on its way while those of the last are answered. */
+static void the_disk_does_not_wait_for_answers(void)
+{
+	struct doing one = {.fn = put_shelf}, two = {.fn = put_shelf};
+	struct rig r;
+
+	open_shelves(&r);
+	watched = r.backend;
+	one.txn = (struct txn){.fn = run, .done = look, .ctx = &one};
+	two.txn = (struct txn){.fn = run, .done = finished, .ctx = &two};
+	which_shelf = 1;
+	store_transact(r.store, &one.txn);
+	which_shelf = 2;
+	store_transact(r.store, &two.txn);
+	memory_answer(r.backend, MEMORY_WRITTEN);
+	CHECK(one.done && !one.err.code && was_pending && !two.done);
+	r.ops->settle(&r);
+	CHECK(two.done && !two.err.code);
+	rig_release(&r);
+}
+
 int main(void)
 {
+	RUN(the_disk_does_not_wait_for_answers);
 	RUN(who_has_left_a_group_is_not_taken_out_of_it_again);
 	RUN(what_has_moved_is_found_where_it_is);
 	RUN(what_refers_to_itself_alone_can_go);
