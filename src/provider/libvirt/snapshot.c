@@ -64,6 +64,17 @@ int snapshot_check(const struct snapshot *s, struct err *err)
 	return machine_find(&s->lv->base, s->machine, &m, err);
 }
 
+void snapshot_let_go(struct lv *lv, const char *machine)
+{
+	auto_found struct found m = {0};
+	struct err gone = {0};
+	bool active = false;
+
+	if (machine_find(&lv->base, machine, &m, &gone) == 0 && m.domain &&
+	    machine_is_active(m.host, m.domain, &active, &gone) == 0 && active)
+		backup_let_go(m.domain);
+}
+
 int snapshot_clean(struct host *h, const char *id, struct err *err)
 {
 	struct arena a;
