@@ -362,6 +362,12 @@ static void servers_are_not_believed(void)
 	CHECK(err.code == ERR_TOO_LARGE && is_empty());
 	w.head = "HTTP/1.1 200 x\r\nContent-Length: 9437184\r\n";
 	CHECK(refused(1, w.url, sum, "ended before"));
+	/* One that never ends, where nothing is allowed. */
+	w.head = "HTTP/1.1 200 x\r\n";
+	w.endless = true;
+	lv.options.image_gib = 0;
+	CHECK(refused(1, w.url, sum, "which is the limit here"));
+	CHECK(err.code == ERR_TOO_LARGE && is_empty());
 	CHECK(refused(1, "http://169.254.169.254/latest", sum, "link-local"));
 	CHECK(refused(1, "http://[fe80::1%251]/", sum, "link-local"));
 	CHECK(refused(1, "http://[::ffff:169.254.1.1]/", sum, "link-local"));
