@@ -80,7 +80,8 @@ static inline void guest_end_all(const char *folder)
 	snprintf(path, sizeof(path), "%s/run/qemu", folder);
 	d = opendir(path);
 	while (d && (entry = readdir(d))) {
-		int fd = strstr(entry->d_name, ".pid")
+		int fd = strncmp(entry->d_name, "muster-", 7) == 0 &&
+					 strstr(entry->d_name, ".pid")
 				 ? openat(dirfd(d), entry->d_name,
 					  O_RDONLY | O_CLOEXEC)
 				 : -1;

@@ -152,7 +152,7 @@ static void verify(struct provider *p, unsigned least)
 				   .ctx = p,
 				   .tell = tell,
 				   .machines = machines,
-				   .patience_ms = 60000};
+				   .patience_ms = 300000};
 	size_t before = machines(p);
 	struct verify_result r;
 	char import[96];

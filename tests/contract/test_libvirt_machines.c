@@ -193,7 +193,7 @@ static bool look(struct subject *s)
 
 static bool wait_for(struct subject *s, int state)
 {
-	for (int i = 0; i < 600; i++) {
+	for (int i = 0; i < 3000; i++) {
 		if (!look(s))
 			return false;
 		if (s->m.state == state)
