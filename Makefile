@@ -16,7 +16,7 @@ help:
 	@echo 'make run      build, then serve on $(LISTEN) with $(DATA) as its data'
 	@echo 'make test     every test: plain, ASan+UBSan, TSan (RUNS="plain asan tsan")'
 	@echo 'make check    format, layers, limits, banned words, clang-tidy, cppcheck'
-	@echo 'make bench    the server beside its floors, one table; PART=objects|machines|overload'
+	@echo 'make bench    the server beside its floors, one table; PART=objects|machines|overload|libvirt'
 	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
 	@echo '              MERGE=1 minimises the corpora instead'
 	@echo 'make soak     very many histories of the whole system (SEEDS=1000000)'
@@ -44,6 +44,9 @@ help:
 setup:
 	@tools/setup build
 
+setup-%:
+	@tools/setup $*
+
 build: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J)
 
@@ -51,7 +54,7 @@ $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
 # The program alone: whoever wants to see it run need not wait for the tests.
-run: setup $(BUILD)/build.ninja
+run: setup-run $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J) muster
 	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --local \
 		--rehearse
@@ -106,8 +109,7 @@ chaos: setup $(BUILD)/build.ninja
 	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
 		$(BUILD)/libshim.so long $(PART)
 
-guests: $(BUILD)/build.ninja
-	@tools/setup guests
+guests: setup-guests $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet muster guest_seed >/dev/null
 	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
 		$(BUILD)/guest_seed $(IMAGE)
