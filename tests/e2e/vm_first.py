@@ -13,7 +13,7 @@ import subprocess
 import time
 
 import vms
-from muster import Client, Server, binary, folder, tap, wait_for
+from muster import Client, Server, binary, folder, run, tap, wait_for
 from readme import ROOT, follow, walks
 from vms import BOOT, Embedded, processes
 
@@ -44,6 +44,16 @@ class Newcomer:
         self.env = {"HOME": self.home, "PATH": os.environ["PATH"],
                     "TERM": "xterm", "LANG": "C.UTF-8",
                     "MUSTER_SERVER": self.server.url}
+
+    def does(self, line, *more):
+        """A line of words, without a terminal; what it said, when it went
+        well."""
+        status, said = run(*line.split(), *more, timeout=BOOT, env={
+            **self.env, "MUSTER_TOKEN": self.server.token})
+        tap.eq(status, 0, f"muster {line}")
+        if status:
+            tap.note(said)
+        return said
 
     def get(self, noun):
         return self.api.get(f"/v1/{noun}").json["items"]
