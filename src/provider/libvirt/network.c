@@ -133,7 +133,7 @@ static int put(struct host *h, const struct netdef *want, struct arena *a,
 {
 	auto_conn virConnectPtr conn = NULL;
 	auto_network virNetworkPtr n = NULL;
-	struct netdef have, new = *want;
+	struct netdef have = {0}, new = *want;
 	struct netdef_kept kept;
 
 	if (host_take(h, &conn, err) < 0 ||
@@ -362,7 +362,7 @@ int network_know(struct lv *lv, const char *id, struct arena *a,
 static void note(struct host *h, virNetworkPtr n, const char *installation,
 		 struct arena *a, struct buf *things)
 {
-	struct netdef d;
+	struct netdef d = {0};
 	struct err err;
 
 	if (strncmp(virNetworkGetName(n), "muster-", 7) == 0 &&
