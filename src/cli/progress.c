@@ -85,6 +85,30 @@ static bool is_stuck(const struct node *doc)
 	       is(waits, "operator") || is(waits, "specChange");
 }
 
+/* Of one that was up once nobody knows whether it will be: that is no reason to
+ * wait. */
+static bool is_up(const struct node *doc)
+{
+	return is(node_text(doc, "status.state"), "running") &&
+	       !is(node_text(doc, "status.readiness.state"), "waiting");
+}
+
+/* Nobody has asked for it to run, or not any more. */
+static bool is_unwanted(const struct node *doc)
+{
+	return is(node_text(doc, "spec.power"), "off") ||
+	       node_text(doc, "deletedAt");
+}
+
+/* Nothing was changed: as it was before, it is. */
+static enum progress_verdict judge_up(const struct node *doc)
+{
+	if (is_up(doc))
+		return PROGRESS_REACHED;
+	return is_stuck(doc) || is_unwanted(doc) ? PROGRESS_FAILED
+						 : PROGRESS_WORKING;
+}
+
 enum progress_verdict progress_judge(const struct progress_goal *g,
 				     const struct node *doc)
 {
@@ -95,6 +119,8 @@ enum progress_verdict progress_judge(const struct progress_goal *g,
 	/* The watch may begin with what was before the change. */
 	if (now < then)
 		return PROGRESS_WORKING;
+	if (g->aim == PROGRESS_UP)
+		return judge_up(doc);
 	if (g->aim == PROGRESS_STATE && is(state, g->state))
 		return PROGRESS_REACHED;
 	if (g->aim == PROGRESS_SETTLED && is_settled(doc))
@@ -281,6 +307,8 @@ static void add_standing(const struct progress *g, struct buf *out)
 	if (action)
 		buf_addf(out, ", %s%s%s", action, step ? ": " : "",
 			 step ? step : "");
+	if (!why && g->doc && g->goal->aim == PROGRESS_UP)
+		why = node_text(g->doc, "status.readiness.message");
 	if (why)
 		buf_addf(out, ": %s", why);
 }

@@ -10,6 +10,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -324,6 +325,66 @@ def configuration(w, c):
     c.ssh("again", "web-1", "--print-config")
 
 
+def waits(w, c):
+    early = []
+
+    def wait_for_one():
+        """Until somebody waits: the stand-in streams its instances."""
+        while not any("event-stream" in r[3].get("Accept", "") and
+                      r[1].startswith("/v1/instances")
+                      for r in list(w.requests)):
+            time.sleep(0.01)
+
+    def come_up():
+        wait_for_one()
+        w.happen(w.one, "running", "it runs")
+        w.set(status={"state": "running", "privateIp": "10.0.0.5",
+                      "readiness": {"state": "waiting",
+                                    "message": "nobody answers"}})
+        time.sleep(0.2)
+        early.append(os.path.exists(c.out))
+        w.happen(w.one, "ready", "its guest is up")
+        w.set(status={"readiness": {"state": "ready"}})
+
+    def go_off():
+        wait_for_one()
+        w.set(spec={"power": "off"})
+
+    def begin(step):
+        w.requests.clear()
+        thread = threading.Thread(target=step, daemon=True)
+        thread.start()
+        return thread
+
+    w.set(status={"state": "pending", "privateIp": None})
+    thread = begin(come_up)
+    got = c.ssh("one that is on its way", "web-1", "id")
+    thread.join()
+    check(early == [False] and options(got["argv"])[1] ==
+          ["10.0.0.5", "id"], "is waited for, until its guest is up",
+          early, got)
+    check(has(c.last.stderr, "Waiting until web-1 is up", "it runs",
+              "its guest is up") and not c.last.stdout,
+          "and how it goes is told", c.last)
+    w.set(status={"readiness": {"state": "waiting"}})
+    c.refuses("at most as long as was said", "in time", "--timeout", "1s",
+              "web-1", status=6)
+    w.set(spec={"power": "on"})
+    thread = begin(go_off)
+    c.refuses("one that is wanted off meanwhile", "wait for", "web-1",
+              status=1)
+    thread.join()
+    w.set(spec={"power": None}, status={"readiness": {
+        "state": "unready", "message": "its SSH\x1b does not answer"}})
+    got = c.ssh("one that does not answer any more", "web-1")
+    check(got and has(c.last.stderr, "not up: its SSH", "all the same") and
+          "\x1b" not in c.last.stderr,
+          "is tried all the same, and that is said", c.last)
+    w.set(status={"readiness": {"state": "waiting"}})
+    c.ssh("a configuration of one that boots", "web-1", "--print-config")
+    w.set(status={"readiness": None})
+
+
 def signals(w, c):
     process = subprocess.Popen(
         [MUSTER, "ssh", "web-1"], env={**c.env, "FAKE_WAITS": "1"},
@@ -410,7 +471,7 @@ def main():
     w = World()
     c = Ssh(w)
     for part in (certificates, words, places, keys, unknown, hostile,
-                 configuration, signals):
+                 configuration, waits, signals):
         part(w, c)
     if os.path.exists("/usr/sbin/sshd") and os.geteuid() == 0:
         real(w)
