@@ -30,8 +30,8 @@ help:
 	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
 	@echo '              PART=kill picks one, RUNS=n says how often'
 	@echo 'make guests   the Debian image, built and booted with user data of every'
-	@echo '              format; long; FORMATS="script jinja" picks some, IMAGE=file'
-	@echo '              boots one that was built'
+	@echo '              format, its snapshots and volumes; long; FORMATS="script jinja"'
+	@echo '              picks some, IMAGE=file boots one that was built'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
@@ -39,10 +39,13 @@ help:
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
 .PHONY: all help setup build run test check bench fuzz soak soak-more coverage \
-	zoo mutations chaos guests install clean
+	zoo mutations chaos guests install clean setup-run setup-guests
 
 setup:
 	@tools/setup build
+
+setup-run setup-guests:
+	@tools/setup $(@:setup-%=%)
 
 build: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J)
@@ -51,7 +54,7 @@ $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
 # The program alone: whoever wants to see it run need not wait for the tests.
-run: setup $(BUILD)/build.ninja
+run: setup-run $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J) muster
 	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --local \
 		--rehearse
@@ -106,11 +109,13 @@ chaos: setup $(BUILD)/build.ninja
 	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
 		$(BUILD)/libshim.so long $(PART)
 
-guests: $(BUILD)/build.ninja
-	@tools/setup guests
+debian = $(or $(IMAGE),$(BUILD)/debian.qcow2)
+guests: setup-guests $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet muster guest_seed >/dev/null
+	@[ -n "$(IMAGE)" ] || rm -f $(debian)
 	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
-		$(BUILD)/guest_seed $(IMAGE)
+		$(BUILD)/guest_seed $(debian)
+	@tests/e2e/vm_disks.py $(BUILD)/muster $(debian)
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

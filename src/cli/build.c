@@ -55,17 +55,38 @@ static int choose_import(struct build *b, struct failure *p)
 	return 0;
 }
 
+/* A flag that says something of an image in a region; NULL: none is given. */
+static const char *given_flag(const struct build *b)
+{
+	const struct flags *f = &b->verb.flags;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (args_has(&b->verb.args, f->options[i].name))
+			return f->options[i].name;
+	return NULL;
+}
+
+/* Whatever would be refused afterwards is refused before there is an image. */
 static int choose(struct build *b, struct failure *p)
 {
 	const struct args *args = &b->verb.args;
-	const char *to = args_value(args, "to");
+	const char *to = args_value(args, "to"), *flag = given_flag(b);
 	bool region = args_has(args, "region") || args_has(args, "region-id");
 
 	if (to && region)
 		return failure_usage(p, "it goes to a file (--to) or to a "
 					"region (--region), not to both");
+	if (region && !args_has(args, "project") &&
+	    !args_has(args, "project-id"))
+		return failure_usage(p, "in a region it is a project's: say "
+					"whose with --project");
 	if (region)
 		return choose_import(b, p);
+	if (flag)
+		return failure_usage(p,
+				     "--%s is of an image in a region: say "
+				     "which with --region",
+				     flag);
 	b->to = to && *to ? to
 			  : arena_join(&b->verb.cli->arena, b->recipe, ".qcow2",
 				       NULL);

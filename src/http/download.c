@@ -14,7 +14,9 @@
 enum {
 	CONNECT_MS = 15 * 1000,
 	REDIRECTS_MOST = 5,
-	SLOW = 1024, /* bytes a second, which is as good as nothing */
+	PIECE = 512 << 10, /* at a time; curl's most */
+	SLOW = 1024,       /* bytes a second, which is as good as nothing */
+	HEADS_MOST = 128 << 10, /* of all answers on the way */
 };
 
 /* One while it runs. */
@@ -29,6 +31,7 @@ struct run {
 	char modified[DOWNLOAD_VERSION_LEN + 1];
 	char host[256];
 	char why[CURL_ERROR_SIZE];
+	size_t heads; /* bytes of them so far */
 	bool has_begun, forbidden, too_large;
 	int error; /* of writing */
 };
@@ -58,6 +61,9 @@ static size_t on_header(char *line, size_t size, size_t n, void *ctx)
 	char range[64] = "";
 	size_t len = size * n;
 
+	r->heads += len;
+	if (r->heads > HEADS_MOST)
+		return 0;
 	if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
 		r->etag[0] = r->modified[0] = '\0';
 		r->range_from = 0;
@@ -224,6 +230,7 @@ static void set_options(struct run *r)
 	CURL *curl = r->curl;
 
 	curl_easy_setopt(curl, CURLOPT_URL, d->url);
+	curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, (long)PIECE);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_HTTP_VERSION,
 			 (long)CURL_HTTP_VERSION_1_1);
@@ -285,6 +292,9 @@ static int judge_write(const struct run *r, struct err *err)
 			       "the file at %s is of more than %llu MiB, "
 			       "which is the limit here",
 			       r->host, (unsigned long long)(r->d->most >> 20));
+	if (r->heads > HEADS_MOST)
+		return err_set(err, ERR_INVALID, "%s sends no end of headers",
+			       r->host);
 	if (r->error)
 		return err_set(err, ERR_UNAVAILABLE,
 			       "cannot keep the file of %s: %s", r->host,

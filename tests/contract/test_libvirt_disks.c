@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <ftw.h>
+#include <libvirt/libvirt-qemu.h>
 #include <libvirt/libvirt.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -146,12 +147,18 @@ static bool is_up(const char *id)
 	return up;
 }
 
+static virDomainPtr domain_of(const char *id, virConnectPtr *ret)
+{
+	*ret = virConnectOpen(uri_of(id));
+	return virDomainLookupByUUIDString(*ret,
+					   arena_memdup(&arena, id, UUID_LEN));
+}
+
 /* What QEMU has as the disk of that name, in GiB; 0: there is none. */
 static int64_t disk_gib(const char *id, const char *device)
 {
-	virConnectPtr conn = virConnectOpen(uri_of(id));
-	virDomainPtr d = virDomainLookupByUUIDString(
-		conn, arena_memdup(&arena, id, UUID_LEN));
+	virConnectPtr conn;
+	virDomainPtr d = domain_of(id, &conn);
 	const char *name = strrchr(device, '/');
 	virDomainBlockInfo info = {0};
 
@@ -303,6 +310,60 @@ static void snapshots_of_running_machines_boot(void)
 	boots_and_goes(snapshot(machine, CONSISTENCY_FROZEN));
 }
 
+/* What its agent says of its file systems. */
+static bool stands_still(const char *id)
+{
+	virConnectPtr conn;
+	virDomainPtr d = domain_of(id, &conn);
+	char *said = virDomainQemuAgentCommand(
+		d, "{\"execute\":\"guest-fsfreeze-status\"}", 30, 0);
+	bool frozen = said && strstr(said, "frozen");
+
+	CHECK(said != NULL);
+	free(said);
+	virDomainFree(d);
+	virConnectClose(conn);
+	return frozen;
+}
+
+static void freeze(const char *id)
+{
+	virConnectPtr conn;
+	virDomainPtr d = domain_of(id, &conn);
+
+	CHECK(virDomainFSFreeze(d, NULL, 0, 0) > 0);
+	virDomainFree(d);
+	virConnectClose(conn);
+}
+
+/* A record of one that a process before us began. */
+static const char *begun_before(const char *of)
+{
+	const char *id = new_id();
+	FILE *f = fopen(arena_join(&arena, folder, "/libvirt-r/images/", id,
+				   ".json", NULL),
+			"w");
+
+	fprintf(f,
+		"{\"id\":\"%s\",\"installation\":\"" INSTALLATION
+		"\",\"stage\":\"making\",\"machine\":\"%s\"}",
+		id, of);
+	fclose(f);
+	return id;
+}
+
+/* As after a crash between the two: made again or given up, it goes on. */
+static void no_guest_is_left_standing_still(void)
+{
+	freeze(machine);
+	CHECK(stands_still(machine));
+	CHECK(removed(snapshot(machine, CONSISTENCY_CRASH)));
+	CHECK(!stands_still(machine));
+	freeze(machine);
+	CHECK(did(removed(begun_before(machine)) ? 0 : -1, "remove"));
+	CHECK(!stands_still(machine));
+}
+
 static void what_is_off_is_changed_too(void)
 {
 	const char *device = "";
@@ -413,6 +474,7 @@ int main(int argc, char **argv)
 	RUN(volumes_are_one_machines);
 	RUN(root_disks_grow);
 	RUN(snapshots_of_running_machines_boot);
+	RUN(no_guest_is_left_standing_still);
 	RUN(what_is_off_is_changed_too);
 	RUN(nothing_is_left);
 	return test_done();

@@ -116,10 +116,15 @@ def is_not_built():
             (["tony"], "'tiny' and 'debian' can be built"),
             (["tiny", "--to", "/nowhere/at/all"], "/nowhere/at/all"),
             (["tiny", "--region", "local", "--to", "x"], "not to both"),
-            (["tiny", "--region", "local", "--data", "/nowhere"],
-             "/nowhere/import")):
+            (["tiny", "--region", "local"], "say whose with --project"),
+            (["tiny", "--project", "web"], "say which with --region"),
+            (["tiny", "--to", "x", "--name", "mine"],
+             "say which with --region"),
+            (["tiny", "--region", "local", "--project", "web", "--data",
+              "/nowhere"], "/nowhere/import")):
         status, text = muster.run("image", "build", *argv)
         tap.ok(status and words in text, f"{argv} is refused", text)
+        tap.ok("..." not in text, "before anything was done", text)
 
 
 def start_build(path, **more):

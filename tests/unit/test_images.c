@@ -1,6 +1,8 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/mem.h"
@@ -305,6 +307,12 @@ static char *serve(struct webserver *w, const char **ret_sum)
 	return body;
 }
 
+static const char *redirect(const char *to)
+{
+	return arena_join(&arena, "HTTP/1.1 302 x\r\nLocation: ", to,
+			  "\r\nContent-Length: 0\r\n", NULL);
+}
+
 static void files_are_fetched(void)
 {
 	struct webserver w, other;
@@ -322,11 +330,11 @@ static void files_are_fetched(void)
 		      "the file has another"));
 	CHECK(err.code == ERR_INVALID && is_empty());
 	webserver_start(&other, body, 1);
-	other.redirect = w.url;
+	other.head = redirect(w.url);
 	CHECK(import(1, other.url, sum, &b) == 0 && drop(1) == 0);
-	other.redirect = "file:///etc/passwd";
+	other.head = redirect("file:///etc/passwd");
 	CHECK(refused(1, other.url, sum, "127.0.0.1"));
-	other.redirect = other.url;
+	other.head = redirect(other.url);
 	CHECK(refused(1, other.url, sum, "too often"));
 	CHECK(drop(1) == 0 && is_empty());
 	webserver_stop(&other);
@@ -343,19 +351,23 @@ static void servers_are_not_believed(void)
 
 	begin();
 	body = serve(&w, &sum);
-	w.status = 404;
+	w.head = "HTTP/1.1 404 x\r\nContent-Length: 0\r\n";
 	CHECK(refused(1, w.url, sum, "answered with 404"));
 	CHECK(err.code == ERR_INVALID && is_empty());
-	w.status = 503;
+	w.head = "HTTP/1.1 503 x\r\nContent-Length: 0\r\n";
 	CHECK(refused(1, w.url, sum, "answered with 503"));
 	CHECK(err.code == ERR_UNAVAILABLE);
-	w.status = 0;
-	w.said = (size_t)1 << 50;
+	w.head = "HTTP/1.1 200 x\r\nContent-Length: 1125899906842624\r\n";
 	CHECK(refused(1, w.url, sum, "which is the limit here"));
 	CHECK(err.code == ERR_TOO_LARGE && is_empty());
-	w.said = 9 * MIB;
+	w.head = "HTTP/1.1 200 x\r\nContent-Length: 9437184\r\n";
 	CHECK(refused(1, w.url, sum, "ended before"));
-	w.said = 0;
+	/* One that never ends, where nothing is allowed. */
+	w.head = "HTTP/1.1 200 x\r\n";
+	w.endless = true;
+	lv.options.image_gib = 0;
+	CHECK(refused(1, w.url, sum, "which is the limit here"));
+	CHECK(err.code == ERR_TOO_LARGE && is_empty());
 	CHECK(refused(1, "http://169.254.169.254/latest", sum, "link-local"));
 	CHECK(refused(1, "http://[fe80::1%251]/", sum, "link-local"));
 	CHECK(refused(1, "http://[::ffff:169.254.1.1]/", sum, "link-local"));

@@ -50,8 +50,10 @@ static int work_of(const struct backup *b, int *ret, struct err *err)
 {
 	virDomainJobInfo info;
 
-	if (virDomainGetJobInfo(b->domain, &info) < 0)
-		return host_err(b->host, "ask what the machine does", err);
+	if (virDomainGetJobInfo(b->domain, &info) < 0) {
+		host_err(b->host, "ask what the machine does", err);
+		return -1;
+	}
 	*ret = info.type;
 	return 0;
 }
@@ -122,6 +124,12 @@ static int wait_for(const struct backup *b, struct err *err)
 	return judge(b, err);
 }
 
+void backup_let_go(virDomainPtr domain)
+{
+	virDomainAgentSetResponseTimeout(domain, AGENT_SECONDS, 0);
+	virDomainFSThaw(domain, NULL, 0, 0);
+}
+
 int backup_take(struct backup *b, struct err *err)
 {
 	struct buf xml = BUF_INIT(XML_MOST);
@@ -131,7 +139,7 @@ int backup_take(struct backup *b, struct err *err)
 		rc = write_wish(b, &xml, err);
 	if (rc == 0) {
 		virDomainAgentSetResponseTimeout(b->domain, AGENT_SECONDS, 0);
-		b->frozen = virDomainFSFreeze(b->domain, NULL, 0, 0) >= 0;
+		b->frozen = virDomainFSFreeze(b->domain, NULL, 0, 0) > 0;
 		rc = virDomainBackupBegin(
 			b->domain, buf_str(&xml), NULL,
 			VIR_DOMAIN_BACKUP_BEGIN_REUSE_EXTERNAL);
@@ -139,7 +147,7 @@ int backup_take(struct backup *b, struct err *err)
 			host_err(b->host, "begin to copy the disk", err);
 		/* Whatever came of it, and whoever froze it: a guest must
 		 * not be left standing. */
-		virDomainFSThaw(b->domain, NULL, 0, 0);
+		backup_let_go(b->domain);
 	}
 	buf_release(&xml);
 	return rc < 0 ? -1 : wait_for(b, err);

@@ -19,3 +19,6 @@ struct backup {
 /* Blocks until all is copied.  One that a process before us began is ended
  * first. */
 int backup_take(struct backup *b, struct err *err) MUST_CHECK;
+
+/* A guest that holds its file systems still goes on. */
+void backup_let_go(virDomainPtr domain);

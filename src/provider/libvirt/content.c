@@ -94,6 +94,8 @@ static bool read_at(void *ctx, uint64_t at, void *to, size_t len)
 
 static int check_size(uint64_t size, uint64_t most, struct err *err)
 {
+	const unsigned long long gib = size / GIB + (size % GIB != 0);
+
 	if (size % SECTOR)
 		return err_set(err, ERR_INVALID,
 			       "the disk is cut off: it ends within a sector");
@@ -101,19 +103,41 @@ static int check_size(uint64_t size, uint64_t most, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "the disk in the file is of %llu GiB; at most "
 			       "%llu are allowed here",
-			       (unsigned long long)((size - 1) / GIB + 1),
-			       (unsigned long long)(most / GIB));
+			       gib, (unsigned long long)most / GIB);
+	return 0;
+}
+
+/* As much of a file as is looked at first. */
+struct head {
+	int fd;
+	uint64_t file_len;
+	size_t len;
+	unsigned char *bytes;
+};
+
+static int read_head(struct head *h, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(h->fd, &st) < 0)
+		return err_set(err, ERR_INTERNAL, "cannot look at the file: %s",
+			       strerror(errno));
+	h->file_len = (uint64_t)st.st_size;
+	h->len = h->file_len < QCOW2_HEAD ? (size_t)h->file_len : QCOW2_HEAD;
+	if (!read_at(&h->fd, 0, h->bytes, h->len))
+		return err_set(err, ERR_UNAVAILABLE, "cannot read the file: %s",
+			       strerror(errno));
 	return 0;
 }
 
 /* The size before the tables, whose length follows from it. */
-static int check_qcow2(int fd, const void *head, size_t len, uint64_t file_len,
-		       uint64_t most, uint64_t *ret_size, struct err *err)
+static int check_qcow2(struct head *h, uint64_t most, uint64_t *ret_size,
+		       struct err *err)
 {
-	const struct qcow2_source from = {read_at, &fd};
+	const struct qcow2_source from = {read_at, &h->fd};
 	struct qcow2 q;
 
-	if (qcow2_parse(head, len, file_len, &q, err) < 0 ||
+	if (qcow2_parse(h->bytes, h->len, h->file_len, &q, err) < 0 ||
 	    qcow2_alone(&q, err) < 0 || check_size(q.size, most, err) < 0)
 		return -1;
 	*ret_size = q.size;
@@ -122,29 +146,17 @@ static int check_qcow2(int fd, const void *head, size_t len, uint64_t file_len,
 
 int content_check(int fd, uint64_t most, struct content *ret, struct err *err)
 {
-	auto_free unsigned char *head = xmalloc(QCOW2_HEAD);
+	auto_free unsigned char *bytes = xmalloc(QCOW2_HEAD);
+	struct head h = {.fd = fd, .bytes = bytes};
 	struct content c = {0};
-	struct stat st;
-	size_t len = QCOW2_HEAD;
 
-	if (fstat(fd, &st) < 0)
-		return err_set(err, ERR_INTERNAL, "cannot look at the file: %s",
-			       strerror(errno));
-	if ((uint64_t)st.st_size < len)
-		len = (size_t)st.st_size;
-	if (!read_at(&fd, 0, head, len))
-		return err_set(err, ERR_UNAVAILABLE, "cannot read the file: %s",
-			       strerror(errno));
-	if (content_format(head, len, &c.format, err) < 0)
+	if (read_head(&h, err) < 0 ||
+	    content_format(bytes, h.len, &c.format, err) < 0)
 		return -1;
-	c.size = (uint64_t)st.st_size;
-	if (c.format == DISK_QCOW2) {
-		if (check_qcow2(fd, head, len, (uint64_t)st.st_size, most,
-				&c.size, err) < 0)
-			return -1;
-	} else if (check_size(c.size, most, err) < 0) {
+	c.size = h.file_len;
+	if ((c.format == DISK_QCOW2 ? check_qcow2(&h, most, &c.size, err)
+				    : check_size(c.size, most, err)) < 0)
 		return -1;
-	}
 	*ret = c;
 	return 0;
 }

@@ -27,8 +27,15 @@ enum { MAKE_MS = 60 * 1000, COPY_MS = 6 * 3600 * 1000 };
 
 static int fail(const char *what, const char *name, struct err *err)
 {
-	return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE,
-		       "cannot %s %s: %s", what, name, strerror(errno));
+	err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE,
+		"cannot %s %s: %s", what, name, strerror(errno));
+	return -1;
+}
+
+static int no_disk(const char *name, struct err *err)
+{
+	err_set(err, ERR_INVALID, "\"%.64s\" is no disk", name);
+	return -1;
 }
 
 /* The folder, made when it is not there.  QEMU, which is another user, must be
@@ -50,7 +57,7 @@ static int files_path(struct host *h, const char *name, struct arena *a,
 	const char *dir;
 
 	if (!disk_name_valid(name))
-		return err_set(err, ERR_INVALID, "\"%.64s\" is no disk", name);
+		return no_disk(name, err);
 	if (folder(h, a, &dir, err) < 0)
 		return -1;
 	*ret = arena_join(a, dir, "/", name, NULL);
@@ -174,7 +181,7 @@ static int files_overlay(struct host *h, const char *name, const char *base,
 	int rc;
 
 	if (!disk_name_valid(base))
-		return err_set(err, ERR_INVALID, "\"%.64s\" is no disk", base);
+		return no_disk(base, err);
 	if (begin(&m, h, name, err) < 0)
 		return -1;
 	argv[8] = disk_format(base);

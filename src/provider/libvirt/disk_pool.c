@@ -96,8 +96,10 @@ static int describe(struct host *h, virStorageVolPtr v, struct arena *a,
 	virStorageVolInfo seen;
 	struct xml_doc *doc;
 
-	if (!xml || virStorageVolGetInfo(v, &seen) < 0)
-		return host_err(h, "look at a disk", err);
+	if (!xml || virStorageVolGetInfo(v, &seen) < 0) {
+		host_err(h, "look at a disk", err);
+		return -1;
+	}
 	doc = xml_parse(xml, strlen(xml), err);
 	if (!doc)
 		return -1;

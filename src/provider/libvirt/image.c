@@ -143,13 +143,16 @@ static int find(struct lv *lv, const char *id, struct arena *a,
 {
 	struct image_record r;
 
-	if (!lv->library)
-		return err_set(err, ERR_NOT_FOUND, "there is no image %.64s",
-			       id);
+	if (!lv->library) {
+		err_set(err, ERR_NOT_FOUND, "there is no image %.64s", id);
+		return -1;
+	}
 	if (library_get(lv->library, id, a, &r, err) < 0)
 		return -1;
-	if (r.stage != IMAGE_READY)
-		return err_set(err, ERR_NOT_FOUND, "image %s is not ready", id);
+	if (r.stage != IMAGE_READY) {
+		err_set(err, ERR_NOT_FOUND, "image %s is not ready", id);
+		return -1;
+	}
 	*ret = r;
 	return 0;
 }
@@ -208,6 +211,7 @@ static int begin_snapshot(struct lv *lv, const struct image_spec *spec,
 				   .machine = spec->machine,
 				   .volume = spec->volume};
 
+	r->machine = spec->machine;
 	if (snapshot_check(&s, err) < 0 || library_put(lv->library, r, err) < 0)
 		return -1;
 	snapshot_begin(&s);
@@ -330,6 +334,8 @@ static int drop(struct lv *lv, const char *id, struct arena *a, struct err *err)
 	jobs_stop(library_jobs(lv->library), id);
 	if (library_get(lv->library, id, a, &r, &none) < 0)
 		return none.code == ERR_NOT_FOUND ? 0 : (*err = none, -1);
+	if (r.machine)
+		snapshot_let_go(lv, r.machine);
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		if (remove_from(lv->hosts[i], &r, a, err) < 0)
 			return -1;

@@ -39,14 +39,20 @@ struct going {
 	int fd; /* the part */
 };
 
-static void import_free(void *ctx)
-{
-	struct import *i = ctx;
+/* What a job is given: words of its own. */
+struct kept {
+	struct import want;
+	char *id, *uri, *checksum;
+};
 
-	free((void *)(uintptr_t)i->id);
-	free((void *)(uintptr_t)i->uri);
-	free((void *)(uintptr_t)i->checksum);
-	free(i);
+static void kept_free(void *ctx)
+{
+	struct kept *k = ctx;
+
+	free(k->id);
+	free(k->uri);
+	free(k->checksum);
+	free(k);
 }
 
 static bool is_file(const char *uri)
@@ -276,7 +282,7 @@ static int go(struct going *g, struct err *err)
 
 static int import_run(struct job *j, struct err *err)
 {
-	struct going g = {.want = *(struct import *)j->ctx, .job = j};
+	struct going g = {.want = ((struct kept *)j->ctx)->want, .job = j};
 	struct err lost = {0};
 	struct arena a;
 	int rc;
@@ -293,13 +299,13 @@ static int import_run(struct job *j, struct err *err)
 
 void import_begin(const struct import *i)
 {
-	struct import *copy = xcalloc(1, sizeof(*copy));
-	const struct job_plan plan = {import_run, import_free, copy};
+	struct kept *k = xcalloc(1, sizeof(*k));
+	const struct job_plan plan = {import_run, kept_free, k};
 
-	copy->lv = i->lv;
-	copy->id = xstrdup(i->id);
-	copy->uri = xstrdup(i->uri);
-	copy->checksum = i->checksum ? xstrdup(i->checksum) : NULL;
+	k->id = xstrdup(i->id);
+	k->uri = xstrdup(i->uri);
+	k->checksum = i->checksum ? xstrdup(i->checksum) : NULL;
+	k->want = (struct import){i->lv, k->id, k->uri, k->checksum};
 	jobs_begin(library_jobs(i->lv->library), i->id, &plan);
 }
 

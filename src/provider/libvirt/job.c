@@ -199,22 +199,33 @@ void jobs_stop(struct jobs *s, const char *about)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* Told to end; whether there are any. */
+static bool stop_all(struct jobs *s)
+{
+	bool any = false;
+
+	for (struct list *l = s->entries.next; l != &s->entries; l = l->next) {
+		struct entry *e = CONTAINER_OF(l, struct entry, link);
+
+		atomic_store(&e->job.stop, true);
+		any |= !e->ended;
+	}
+	pthread_cond_broadcast(&s->changed);
+	return any;
+}
+
 void jobs_free(struct jobs *s)
 {
+	struct list *next;
+
 	if (!s)
 		return;
 	pthread_mutex_lock(&s->lock);
-	while (!list_empty(&s->entries)) {
-		struct entry *e =
-			CONTAINER_OF(s->entries.next, struct entry, link);
-
-		if (e->ended) {
-			forget(e);
-			continue;
-		}
-		atomic_store(&e->job.stop, true);
-		pthread_cond_broadcast(&s->changed);
+	while (stop_all(s))
 		pthread_cond_wait(&s->changed, &s->lock);
+	for (struct list *l = s->entries.next; l != &s->entries; l = next) {
+		next = l->next;
+		forget(CONTAINER_OF(l, struct entry, link));
 	}
 	pthread_mutex_unlock(&s->lock);
 	pthread_mutex_destroy(&s->lock);

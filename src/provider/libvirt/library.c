@@ -36,6 +36,7 @@ static const struct field fields[] = {
 	{"stage", FIELD_ENUM, FIELD_REQUIRED, AT(stage), "",
 	 .names = stage_names},
 	{"uri", FIELD_STRING, 0, AT(uri), "", &format_text, .max = 4096},
+	{"machine", FIELD_STRING, 0, AT(machine), "", &format_text},
 	{"version", FIELD_STRING, 0, AT(version), "", &format_text},
 	{"format", FIELD_ENUM, 0, AT(format), "", .names = disk_format_names},
 	{"bytes", FIELD_INT, FIELD_SPARSE, AT(bytes), "", .max = INT64_MAX},
@@ -144,7 +145,7 @@ int library_finish(struct library *l, struct image_record *r, uint64_t most,
 	r->format = (int)c.format;
 	r->bytes = (int64_t)c.size;
 	r->stored = (int64_t)st.st_blocks * 512;
-	r->version = NULL;
+	r->version = r->machine = NULL;
 	return library_put(l, r, err);
 }
 

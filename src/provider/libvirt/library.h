@@ -25,6 +25,7 @@ struct image_record {
 	const char *name;
 	int stage;             /* enum image_stage */
 	const char *uri;       /* where it comes from, or NULL */
+	const char *machine;   /* what it is made of, while it is; or NULL */
 	const char *version;   /* of the file there: see download.h */
 	int format;            /* enum disk_format; 0: not known yet */
 	int64_t bytes, stored; /* what a guest sees; what the file takes */

@@ -129,9 +129,10 @@ static int read_features(struct qcow2 *q, const unsigned char *p, size_t len,
 	header = be32(p + AT_LENGTH);
 	if (features & ~(uint64_t)FEATURES)
 		return bad(err, "needs features that are not known here");
-	if (header < HEADER_3 || header % 8 || header > cluster(q) ||
-	    header > len)
+	if (header < HEADER_3 || header % 8 || header > cluster(q))
 		return bad(err, "has a header of an odd length");
+	if (header > len)
+		return cut(err);
 	if (be32(p + AT_REFCOUNT_ORDER) > 6)
 		return bad(err, "counts references in an odd way");
 	if (features & FEATURE_COMPRESSION &&

@@ -1,5 +1,6 @@
 #include "provider/libvirt/run.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { GLANCE_MS = 200, WORDS_MOST = 4096 };
+enum { GLANCE_MS = 200, WORDS_MOST = 4096, ARGS_MOST = 31 };
 
 /* What it complains of is kept up to a length, and read to its end. */
 struct running {
@@ -31,8 +32,16 @@ static int start(const struct run *r, int to, pid_t *ret, struct err *err)
 		       (char[]){"LC_ALL=C"}, NULL};
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
+	char *argv[ARGS_MOST + 1];
 	sigset_t none, most;
+	size_t n = 0;
 	int e;
+
+	while (r->argv[n])
+		n++;
+	assert(n <= ARGS_MOST);
+	/* They are only read, whatever the call's type says. */
+	memcpy(argv, r->argv, (n + 1) * sizeof(*argv));
 
 	sigemptyset(&none);
 	sigfillset(&most);
@@ -48,8 +57,7 @@ static int start(const struct run *r, int to, pid_t *ret, struct err *err)
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF |
 						POSIX_SPAWN_SETPGROUP);
-	e = posix_spawnp(ret, r->argv[0], &files, &attr,
-			 (char *const *)(uintptr_t)r->argv, env);
+	e = posix_spawnp(ret, argv[0], &files, &attr, argv, env);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
 	if (e)

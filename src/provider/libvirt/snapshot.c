@@ -32,14 +32,20 @@ struct taking {
 	struct image_record record;
 };
 
-static void snapshot_free(void *ctx)
-{
-	struct snapshot *s = ctx;
+/* What a job is given: words of its own. */
+struct kept {
+	struct snapshot want;
+	char *id, *machine, *volume;
+};
 
-	free((void *)(uintptr_t)s->id);
-	free((void *)(uintptr_t)s->machine);
-	free((void *)(uintptr_t)s->volume);
-	free(s);
+static void kept_free(void *ctx)
+{
+	struct kept *k = ctx;
+
+	free(k->id);
+	free(k->machine);
+	free(k->volume);
+	free(k);
 }
 
 static const char *copy_of(const char *id, struct arena *a)
@@ -56,6 +62,17 @@ int snapshot_check(const struct snapshot *s, struct err *err)
 	if (!s->machine)
 		return err_set(err, ERR_INVALID, "it is to be made of nothing");
 	return machine_find(&s->lv->base, s->machine, &m, err);
+}
+
+void snapshot_let_go(struct lv *lv, const char *machine)
+{
+	auto_found struct found m = {0};
+	struct err gone = {0};
+	bool active = false;
+
+	if (machine_find(&lv->base, machine, &m, &gone) == 0 && m.domain &&
+	    machine_is_active(m.host, m.domain, &active, &gone) == 0 && active)
+		backup_let_go(m.domain);
 }
 
 int snapshot_clean(struct host *h, const char *id, struct err *err)
@@ -198,7 +215,7 @@ static int go(struct taking *t, struct err *err)
 
 static int snapshot_run(struct job *j, struct err *err)
 {
-	struct taking t = {.want = *(struct snapshot *)j->ctx, .job = j};
+	struct taking t = {.want = ((struct kept *)j->ctx)->want, .job = j};
 	struct err lost = {0};
 	struct arena a;
 	int rc;
@@ -219,12 +236,12 @@ static char *copy(const char *s)
 
 void snapshot_begin(const struct snapshot *s)
 {
-	struct snapshot *mine = xcalloc(1, sizeof(*mine));
-	const struct job_plan plan = {snapshot_run, snapshot_free, mine};
+	struct kept *k = xcalloc(1, sizeof(*k));
+	const struct job_plan plan = {snapshot_run, kept_free, k};
 
-	mine->lv = s->lv;
-	mine->id = copy(s->id);
-	mine->machine = copy(s->machine);
-	mine->volume = copy(s->volume);
+	k->id = copy(s->id);
+	k->machine = copy(s->machine);
+	k->volume = copy(s->volume);
+	k->want = (struct snapshot){s->lv, k->id, k->machine, k->volume};
 	jobs_begin(library_jobs(s->lv->library), s->id, &plan);
 }

@@ -24,6 +24,9 @@ int snapshot_check(const struct snapshot *s, struct err *err) MUST_CHECK;
 /* Goes on in the background, as a job of the library about the id. */
 void snapshot_begin(const struct snapshot *s);
 
+/* A guest that one that did not end may have left standing still goes on. */
+void snapshot_let_go(struct lv *lv, const char *machine);
+
 /* What one that did not end may have left on a host; image ID's. */
 struct host;
 int snapshot_clean(struct host *h, const char *id, struct err *err) MUST_CHECK;

@@ -53,16 +53,16 @@ const char *volume_disk(const char *id, struct arena *a)
 	return arena_join(a, "volume-", id, ".qcow2", NULL);
 }
 
-static int host_named(struct lv *lv, const char *name, struct host **ret,
-		      struct err *err)
+/* NULL with an error when it is not the region's any more. */
+static struct host *host_named(const struct lv *lv, const char *name,
+			       struct err *err)
 {
 	for (size_t i = 0; i < lv->n_hosts; i++)
-		if (strcmp(lv->hosts[i]->name, name) == 0) {
-			*ret = lv->hosts[i];
-			return 0;
-		}
-	return err_set(err, ERR_UNAVAILABLE,
-		       "the host %s is not one of the region's any more", name);
+		if (strcmp(lv->hosts[i]->name, name) == 0)
+			return lv->hosts[i];
+	err_set(err, ERR_UNAVAILABLE,
+		"the host %s is not one of the region's any more", name);
+	return NULL;
 }
 
 int volume_find(struct lv *lv, const char *id, struct arena *a,
@@ -75,8 +75,9 @@ int volume_find(struct lv *lv, const char *id, struct arena *a,
 	if (!v.host)
 		return err_set(err, ERR_CONFLICT,
 			       "nothing was ever on the volume");
+	*ret_host = host_named(lv, v.host, err);
 	*ret_disk = volume_disk(id, a);
-	return host_named(lv, v.host, ret_host, err);
+	return *ret_host ? 0 : -1;
 }
 
 /* With one host there is no question where. */
@@ -102,7 +103,7 @@ static int grow_disk(struct host *h, const struct volume_record *v, int64_t gib,
 	if (!active)
 		return h->disks->grow(h, disk, gib * DISK_GIB, err);
 	if (virDomainBlockResize(user, target,
-				 (unsigned long long)(gib * DISK_GIB),
+				 (unsigned long long)gib * DISK_GIB,
 				 VIR_DOMAIN_BLOCK_RESIZE_BYTES) < 0)
 		return host_err(h, "grow the volume", err);
 	return 0;
@@ -111,13 +112,14 @@ static int grow_disk(struct host *h, const struct volume_record *v, int64_t gib,
 static int grow(struct lv *lv, struct volume_record *v, int64_t gib,
 		struct arena *a, struct err *err)
 {
-	struct host *h;
-
 	if (gib <= v->gib)
 		return 0;
-	if (v->host && (host_named(lv, v->host, &h, err) < 0 ||
-			grow_disk(h, v, gib, a, err) < 0))
-		return -1;
+	if (v->host) {
+		struct host *h = host_named(lv, v->host, err);
+
+		if (!h || grow_disk(h, v, gib, a, err) < 0)
+			return -1;
+	}
 	v->gib = gib;
 	return records_put(&lv->volumes, v->id, v, err);
 }
@@ -190,7 +192,8 @@ static int remove_from(struct lv *lv, const char *host, const char *disk,
 
 	if (!host)
 		return 0;
-	if (host_named(lv, host, &h, err) < 0)
+	h = host_named(lv, host, err);
+	if (!h)
 		return -1;
 	if (h->fake)
 		return 0;

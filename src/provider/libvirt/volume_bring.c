@@ -53,13 +53,14 @@ static int make_of_image(struct bringing *b, struct volume_record *v,
 	const char *disk = volume_disk(v->id, a);
 	struct host *h = b->to;
 	struct image_base base;
+	long long gib;
 
 	if (image_on(b->lv, h, v->image, a, &base, err) < 0)
 		return -1;
-	if (base.bytes > v->gib * DISK_GIB)
+	gib = (base.bytes - 1) / DISK_GIB + 1;
+	if (gib > v->gib)
 		return err_set(err, ERR_INVALID,
-			       "the image needs a volume of %lld GiB",
-			       (long long)((base.bytes - 1) / DISK_GIB + 1));
+			       "the image needs a volume of %lld GiB", gib);
 	if (h->disks->copy(h, base.disk, disk, stop, err) < 0)
 		return -1;
 	return h->disks->grow(h, disk, v->gib * DISK_GIB, err);
