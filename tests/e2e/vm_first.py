@@ -4,9 +4,12 @@ begins with this host's machines, an image that is made here, an instance, SSH,
 its console, and its end, which leaves nothing."""
 
 import os
+import select
+import subprocess
+import time
 
 import vms
-from muster import Client, Server, folder, run, tap, wait_for
+from muster import Client, Server, binary, folder, run, tap, wait_for
 from vms import BOOT, Embedded, processes
 
 
@@ -27,6 +30,24 @@ class Newcomer:
         tap.eq(status, 0, f"muster {line}")
         if status:
             tap.note(said)
+        return said
+
+    def types(self, line, keys, until):
+        """What is said when that is typed, as far as UNTIL."""
+        child = subprocess.Popen([binary(), *line.split()], env={
+            **os.environ, **self.env}, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE)
+        said, end = b"", time.monotonic() + BOOT
+        child.stdin.write(keys)
+        child.stdin.flush()
+        while until not in said and time.monotonic() < end:
+            if select.select([child.stdout], [], [], 0.1)[0]:
+                more = os.read(child.stdout.fileno(), 65536)
+                said += more
+                if not more:
+                    break
+        child.kill()
+        child.communicate()
         return said
 
     def get(self, noun):
@@ -58,13 +79,17 @@ def main():
     uuid = one["status"]["providerId"].split("@")[0]
     tap.eq(sorted(place.processes()), [uuid],
            "there is one machine, and it is its")
-    tap.ok(wait_for(lambda: who.get("instances")[0]["status"].get(
-        "readiness", {}).get("state") == "ready", BOOT, 0.2),
-        "it gets ready", who.get("instances"))
     said = who.does("ssh web-1", "uname", "-a")
     tap.ok("Linux web-1 " in said, "a login answers from inside it", said)
+    status = who.get("instances")[0]["status"]
+    tap.eq((status["readiness"]["state"], status["health"]),
+           ("ready", "healthy"), "which has waited until it was up")
+    said = who.types("console web-1", b"\r", b"login: ")
+    tap.ok(b"login: " in said, "its console has a prompt", said[-400:])
+    said = who.types("console web-1", b"nobody\r", b"assword")
+    tap.ok(b"nobody" in said, "at which one can type", said[-400:])
     said = who.does("instance consoleoutput web-1")
-    tap.ok("login" in said, "its console shows the prompt", said[-400:])
+    tap.ok("login" in said, "what it has said is kept", said[-400:])
     who.does("instance delete web-1 --wait --yes")
     tap.eq(who.get("instances"), [], "then it is gone")
     tap.ok(wait_for(lambda: not (place.machines() or place.files() or
