@@ -85,28 +85,19 @@ static bool is_stuck(const struct node *doc)
 	       is(waits, "operator") || is(waits, "specChange");
 }
 
-/* Of one that was up once nobody knows whether it will be: that is no reason to
- * wait. */
-static bool is_up(const struct node *doc)
-{
-	return is(node_text(doc, "status.state"), "running") &&
-	       !is(node_text(doc, "status.readiness.state"), "waiting");
-}
-
-/* Nobody has asked for it to run, or not any more. */
-static bool is_unwanted(const struct node *doc)
-{
-	return is(node_text(doc, "spec.power"), "off") ||
-	       node_text(doc, "deletedAt");
-}
-
-/* Nothing was changed: as it was before, it is. */
+/* Of one that was up once nobody knows whether it will be, and one that does not
+ * run is not about to: that is no reason to wait.  Nothing was changed: one that
+ * was stuck before is. */
 static enum progress_verdict judge_up(const struct node *doc)
 {
-	if (is_up(doc))
+	const char *state = node_text(doc, "status.state");
+
+	if (is(state, "running") &&
+	    is(node_text(doc, "status.readiness.state"), "waiting"))
+		return PROGRESS_WORKING;
+	if (!is(state, "pending"))
 		return PROGRESS_REACHED;
-	return is_stuck(doc) || is_unwanted(doc) ? PROGRESS_FAILED
-						 : PROGRESS_WORKING;
+	return is_stuck(doc) ? PROGRESS_FAILED : PROGRESS_WORKING;
 }
 
 enum progress_verdict progress_judge(const struct progress_goal *g,

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "cli/knock.h"
 #include "cli/login.h"
 #include "cli/progress.h"
 #include "cli/request.h"
@@ -14,7 +15,7 @@
 #include "cli/verbs.h"
 #include "model/image.h"
 
-enum { SSH_PORT = 22, LOGIN_SECONDS = 300 };
+enum { SSH_PORT = 22, LOGIN_SECONDS = 300, KNOCK_MS = 60000 };
 
 const struct command_option ssh_options[] = {
 	{"user", 'l', .argument = "NAME",
@@ -69,8 +70,7 @@ static int await_guest(struct verb *v, struct node **doc, struct failure *p)
 
 	if (is(*doc, "status.state", "pending") ||
 	    is(*doc, "status.readiness.state", "waiting")) {
-		cli_say(v->cli, "Waiting until %s is up.",
-			text_safe(&v->cli->arena, v->args.words[0]));
+		cli_say(v->cli, "It boots; waiting until it is up...");
 		if (noun_wait(v, &goal, doc, p) < 0)
 			return -1;
 	}
@@ -105,6 +105,7 @@ static bool published(const struct node *doc, struct login *l)
 			continue;
 		l->address = address;
 		l->port = number(port, "port");
+		l->published = true;
 		return true;
 	}
 	return false;
@@ -338,6 +339,9 @@ int ssh_run(struct cli *c, int argc, char **argv)
 		login_release(&l);
 		return EXIT_OK;
 	}
+	if (l.published)
+		knock(c->clock, l.address, l.port,
+		      c->timeout_ms ? c->timeout_ms : KNOCK_MS);
 	if (login_run(&l, &v.args, &c->arena, &status, &p.err) < 0)
 		status = noun_fail(&v, &p);
 	login_release(&l);

@@ -94,14 +94,9 @@ static const struct {
 	 "{\"revision\":5,\"status\":{\"state\":\"pending\",\"reason\":"
 	 "{\"waitsFor\":\"specChange\"}}}",
 	 PROGRESS_FAILED},
-	{"off, and so it is wanted", PROGRESS_UP, NULL,
-	 "{\"revision\":5,\"spec\":{\"power\":\"off\"},\"status\":{"
-	 "\"state\":\"stopped\"}}",
-	 PROGRESS_FAILED},
-	{"deleted before it was up", PROGRESS_UP, NULL,
-	 "{\"revision\":5,\"deletedAt\":\"2026-11-15T09:00:00Z\","
-	 "\"status\":{\"state\":\"pending\"}}",
-	 PROGRESS_FAILED},
+	{"off: there is nothing to wait for", PROGRESS_UP, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"stopped\"}}",
+	 PROGRESS_REACHED},
 	{"a deletion does not fail", PROGRESS_GONE, NULL,
 	 "{\"revision\":6,\"status\":{\"state\":\"failed\"}}",
 	 PROGRESS_WORKING},
