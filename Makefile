@@ -16,7 +16,7 @@ help:
 	@echo 'make run      build, then serve on $(LISTEN) with $(DATA) as its data'
 	@echo 'make test     every test: plain, ASan+UBSan, TSan (RUNS="plain asan tsan")'
 	@echo 'make check    format, layers, limits, banned words, clang-tidy, cppcheck'
-	@echo 'make bench    the server beside its floors, one table; PART=objects|machines|overload'
+	@echo 'make bench    the server beside its floors, one table; PART=objects|machines|overload|libvirt'
 	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
 	@echo '              MERGE=1 minimises the corpora instead'
 	@echo 'make soak     very many histories of the whole system (SEEDS=1000000)'

@@ -16,6 +16,7 @@ struct login {
 	const char *id, *name; /* of the instance */
 	const char *user, *address;
 	int64_t port;
+	bool published;          /* by the provider, elsewhere */
 	const char *host_key;    /* a public line; NULL: not known */
 	const char *key;         /* a file; NULL: whatever ssh has */
 	const char *certificate; /* a file, or NULL */

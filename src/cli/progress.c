@@ -77,6 +77,13 @@ static bool is_settled(const struct node *doc)
 	return !state || is(state, "ready");
 }
 
+/* Or it does not run, or nobody looks whether it is up. */
+static bool is_up(const struct node *doc)
+{
+	return !is(node_text(doc, "status.state"), "running") ||
+	       !is(node_text(doc, "status.readiness.state"), "waiting");
+}
+
 static bool is_stuck(const struct node *doc)
 {
 	const char *waits = node_text(doc, "status.reason.waitsFor");
@@ -98,6 +105,8 @@ enum progress_verdict progress_judge(const struct progress_goal *g,
 	if (g->aim == PROGRESS_STATE && is(state, g->state))
 		return PROGRESS_REACHED;
 	if (g->aim == PROGRESS_SETTLED && is_settled(doc))
+		return PROGRESS_REACHED;
+	if (g->aim == PROGRESS_UP && is_up(doc))
 		return PROGRESS_REACHED;
 	if (g->aim == PROGRESS_SYNCED &&
 	    time_at(doc, "status.syncedAt") >

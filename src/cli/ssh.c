@@ -7,13 +7,15 @@
  */
 #include <string.h>
 
+#include "cli/knock.h"
 #include "cli/login.h"
+#include "cli/progress.h"
 #include "cli/request.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "model/image.h"
 
-enum { SSH_PORT = 22, LOGIN_SECONDS = 300 };
+enum { SSH_PORT = 22, LOGIN_SECONDS = 300, KNOCK_MS = 60000 };
 
 const struct command_option ssh_options[] = {
 	{"user", 'l', .argument = "NAME",
@@ -52,6 +54,22 @@ static int read_instance(struct verb *v, struct node **ret, struct failure *p)
 			      "the server answered with nothing");
 }
 
+/* One that boots has nobody who could answer. */
+static int wait_until_up(struct verb *v, struct node **doc, struct failure *p)
+{
+	const struct progress_goal goal = {
+		.kind = v->kind,
+		.doc = *doc,
+		.aim = PROGRESS_UP,
+	};
+
+	if (args_has(&v->args, "print-config") ||
+	    progress_judge(&goal, *doc) == PROGRESS_REACHED)
+		return 0;
+	cli_say(v->cli, "It boots; waiting until it is up...");
+	return progress_wait(v->cli, &goal, doc, p);
+}
+
 static int64_t number(const struct node *doc, const char *name)
 {
 	const struct node *n = node_get(doc, name);
@@ -75,6 +93,7 @@ static bool published(const struct node *doc, struct login *l)
 			continue;
 		l->address = address;
 		l->port = number(port, "port");
+		l->published = true;
 		return true;
 	}
 	return false;
@@ -264,7 +283,7 @@ static int prepare(struct verb *v, struct login *l, struct failure *p)
 	struct arena *a = &v->cli->arena;
 	struct node *doc = NULL;
 
-	if (read_instance(v, &doc, p) < 0)
+	if (read_instance(v, &doc, p) < 0 || wait_until_up(v, &doc, p) < 0)
 		return -1;
 	l->id = node_text(doc, "id");
 	l->name = node_text(doc, "name");
@@ -307,6 +326,9 @@ int ssh_run(struct cli *c, int argc, char **argv)
 		login_release(&l);
 		return EXIT_OK;
 	}
+	if (l.published)
+		knock(c->clock, l.address, l.port,
+		      c->timeout_ms ? c->timeout_ms : KNOCK_MS);
 	if (login_run(&l, &v.args, &c->arena, &status, &p.err) < 0)
 		status = noun_fail(&v, &p);
 	login_release(&l);

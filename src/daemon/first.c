@@ -187,8 +187,62 @@ int first_start(struct store *s, struct loop *l, const struct config *conf,
 	return 0;
 }
 
-void first_steps(const struct config *conf, const char *scheme,
-		 const char *address)
+/* Whether there is that region, by that provider: one could have been made and
+ * deleted by hand since. */
+static bool has_region_of(const struct store *s, const char *name,
+			  const char *provider)
+{
+	struct scan scan = store_scan(s, 0, &region_kind, NULL);
+	struct record r;
+	size_t effort = 0;
+
+	while (scan_next(&scan, &r, &effort)) {
+		const struct region *region = r.object;
+
+		if (strcmp(region->meta.name, name) == 0 &&
+		    strcmp(region->spec.provider, provider) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The README's own lines: tests/e2e/vm_first.py follows them. */
+static void local_steps(const struct config *conf, const char *muster)
+{
+	bool here = strcmp(conf->data, "./var") == 0;
+
+	fprintf(stderr,
+		"  %s organization create demo\n"
+		"  %s project create try --organization demo\n"
+		"  %s image build tiny --region local --project try"
+		" --name tiny%s%s\n"
+		"  %s network create home --project try --region local"
+		" --prefix 10.0.0.0/24\n"
+		"  %s instance create one --network home --flavor tiny"
+		" --image tiny --ssh-key generated --wait\n",
+		muster, muster, muster, here ? "" : " --data ",
+		here ? "" : conf->data, muster, muster);
+	fprintf(stderr,
+		"  %s ssh one uname -a\n"
+		"  %s console one\n"
+		"  %s instance delete one --wait\n",
+		muster, muster, muster);
+}
+
+static void sim_steps(const char *muster)
+{
+	fprintf(stderr,
+		"  %s organization create acme\n"
+		"  %s project create web --organization acme\n"
+		"  %s network create lan --project web --region sim"
+		" --prefix 10.0.0.0/24\n"
+		"  %s instance create web-1 --network lan --flavor small"
+		" --image debian-12 --wait\n",
+		muster, muster, muster, muster);
+}
+
+void first_steps(const struct store *s, const struct config *conf,
+		 const char *scheme, const char *address)
 {
 	const char *muster = program_invocation_name;
 
@@ -196,19 +250,18 @@ void first_steps(const struct config *conf, const char *scheme,
 		return;
 	fprintf(stderr,
 		"\nMuster is running.  In another terminal:\n\n"
-		"  %s login --server %s://%s --token-file %s/admin.token\n"
-		"  %s organization create acme\n"
-		"  %s project create web --organization acme\n",
-		muster, scheme, address, conf->data, muster, muster);
-	if (conf->rehearse)
-		fprintf(stderr,
-			"  %s network create lan --project web --region sim"
-			" --prefix 10.0.0.0/24\n"
-			"  %s instance create web-1 --network lan"
-			" --flavor small --image debian-12 --wait\n",
-			muster, muster);
+		"  %s login --server %s://%s --token-file %s/admin.token\n",
+		muster, scheme, address, conf->data);
+	if (has_region_of(s, "local", "libvirt"))
+		local_steps(conf, muster);
+	else if (has_region_of(s, "sim", "sim"))
+		sim_steps(muster);
 	else
-		fprintf(stderr, "  %s project list\n", muster);
+		fprintf(stderr,
+			"  %s organization create acme\n"
+			"  %s project create web --organization acme\n"
+			"  %s project list\n",
+			muster, muster, muster);
 	fprintf(stderr,
 		"\nThe API is described at %s://%s/v1/openapi.json.  "
 		"Stop with Ctrl-C.\n\n",

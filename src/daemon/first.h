@@ -17,6 +17,6 @@ struct store;
 int first_start(struct store *s, struct loop *l, const struct config *conf,
 		struct err *err) MUST_CHECK;
 
-/* On a terminal: how to go on from here. */
-void first_steps(const struct config *conf, const char *scheme,
-		 const char *address);
+/* On a terminal: how to go on from here, with the regions that there are. */
+void first_steps(const struct store *s, const struct config *conf,
+		 const char *scheme, const char *address);

@@ -89,6 +89,7 @@ struct reconciler *reconciler_new(const struct reconciler_conf *conf)
 
 	r->loop = conf->loop;
 	r->post.fn = on_ring;
+	list_init(&r->post.link);
 	r->pool = pool_new(conf->loop, conf->workers);
 	r->timer = timer_new(conf->loop, on_timer, r);
 	r->live = (struct live){ask, r};
@@ -109,9 +110,9 @@ void reconciler_free(struct reconciler *r)
 	loop_stop(r->loop);
 	loop_run(r->loop);
 	engine_free(r->engine);
-	/* And what providers have said until they were closed. */
-	loop_stop(r->loop);
-	loop_run(r->loop);
+	/* What providers have said until they were closed is of no use; nor may
+	 * the loop run: the store's answers are for works that are gone. */
+	loop_unpost(r->loop, &r->post);
 	timer_free(r->timer);
 	free(r);
 }

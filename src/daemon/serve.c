@@ -375,7 +375,7 @@ int serve(const struct config *conf, struct err *err)
 		 (unsigned long long)store_revision(d.store), conf->data);
 	log_info("ready", "listening on %s://%s", scheme,
 		 server_address(d.server));
-	first_steps(conf, scheme, server_address(d.server));
+	first_steps(d.store, conf, scheme, server_address(d.server));
 	notify("READY=1");
 	loop_run(d.loop);
 	finish(&d);

@@ -183,6 +183,13 @@ void loop_post(struct loop *l, struct post *p)
 	pthread_mutex_unlock(&l->mutex);
 }
 
+void loop_unpost(struct loop *l, struct post *p)
+{
+	pthread_mutex_lock(&l->mutex);
+	list_remove(&p->link);
+	pthread_mutex_unlock(&l->mutex);
+}
+
 static void on_timer(uv_timer_t *uv)
 {
 	struct timer *t = uv->data;

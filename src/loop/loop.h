@@ -43,6 +43,10 @@ struct post {
 
 void loop_post(struct loop *l, struct post *p);
 
+/* Take a post back that may be on its way: it is not run any more.  One that was
+ * never posted must have had its link set up by list_init(). */
+void loop_unpost(struct loop *l, struct post *p);
+
 /* A timer fires once for each timer_set(). */
 struct timer *timer_new(struct loop *l, void (*fn)(void *ctx), void *ctx);
 void timer_set(struct timer *t, uint64_t ms);

@@ -8,8 +8,10 @@ import os
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -274,6 +276,68 @@ def unknown(w, c):
           "without OpenSSH it says so", r)
 
 
+def booting(w, c):
+    """It is waited for, and then is where it says that it is then."""
+    def begin(after):
+        w.set(status={"state": "running",
+                      "readiness": {"state": "waiting"}})
+        w.requests.clear()
+
+        def change():
+            # Once somebody watches.
+            while not any(r[3].get("Accept") == "text/event-stream"
+                          for r in list(w.requests)):
+                time.sleep(0.01)
+            w.set(status=after)
+        w.later(change)
+
+    begin({"readiness": {"state": "ready"}, "publicIp": "203.0.113.8"})
+    argv = c.ssh("one that boots", "web-1")["argv"]
+    check(options(argv)[1] == ["203.0.113.8"] and "boots" in c.last.stderr,
+          "is waited for, and that is said", argv, c.last.stderr)
+    begin({"readiness": {"state": "unready"}, "publicIp": "203.0.113.9"})
+    argv = c.ssh("one that does not get up", "web-1")["argv"]
+    check(options(argv)[1] == ["203.0.113.9"], "is tried all the same", argv)
+    begin({"state": "stopped", "readiness": None, "publicIp": None})
+    c.refuses("one that is stopped meanwhile", "it is stopped", "web-1",
+              status=5)
+    w.set(status={"state": "running", "readiness": {"state": "waiting"}})
+    c.refuses("one that takes too long", "in time", "web-1", "--timeout",
+              "2s", status=6)
+    c.ssh("a configuration for one that boots", "web-1", "--print-config")
+    check("boots" not in c.last.stderr, "is there at once", c.last.stderr)
+    w.set(status={"readiness": None})
+
+
+def nobody_there_yet(w, c):
+    """A published port drops who comes while nobody in the guest listens."""
+    taken = []
+
+    def serve(listener):
+        for n in range(3):
+            s, _ = listener.accept()
+            taken.append(n)
+            if n == 2:
+                s.sendall(b"SSH-2.0-here\r\n")
+            else:
+                # With a reset, as QEMU has it.
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                             struct.pack("ii", 1, 0))
+            s.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        port = listener.getsockname()[1]
+        w.set(status={"ports": [{"guest": 22, "address": "127.0.0.1",
+                                 "port": port, "protocol": "tcp"}]})
+        argv = c.ssh("a port behind which nobody is yet", "web-1")["argv"]
+    check(taken == [0, 1, 2] and after(argv, "-p") == str(port),
+          "is knocked at until somebody answers", taken, argv)
+    argv = c.ssh("one that nobody takes connections at", "web-1")["argv"]
+    check(after(argv, "-p") == str(port), "is left to ssh to tell", argv)
+    w.set(status={"ports": None})
+
+
 def hostile(w, c):
     """A server that wants something run."""
     bad = "-oProxyCommand=touch /tmp/x"
@@ -409,8 +473,8 @@ PidFile none
 def main():
     w = World()
     c = Ssh(w)
-    for part in (certificates, words, places, keys, unknown, hostile,
-                 configuration, signals):
+    for part in (certificates, words, places, keys, unknown, booting,
+                 nobody_there_yet, hostile, configuration, signals):
         part(w, c)
     if os.path.exists("/usr/sbin/sshd") and os.geteuid() == 0:
         real(w)
