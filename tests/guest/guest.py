@@ -101,10 +101,7 @@ class Guest:
             for end in ("", ".log"):
                 if os.path.exists(self.path(name + end)):
                     os.remove(self.path(name + end))
-        # Its time goes on as it computes, so that nothing in it gives up
-        # because the host is busy.
         argv = ["qemu-system-x86_64", "-accel", "tcg", "-m", str(self.memory),
-                "-icount", "shift=1", "-rtc", "clock=vm",
                 "-nodefaults", "-display", "none", "-no-user-config",
                 "-drive", f"file={self.disk},if=virtio,format=qcow2",
                 "-nic", "user,id=net,model=virtio-net-pci,"
