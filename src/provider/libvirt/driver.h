@@ -19,6 +19,7 @@ struct lv {
 	size_t n_hosts;
 	pthread_mutex_t placing; /* one launch at a time looks for room */
 	struct list holds;       /* of struct hold: see room.h */
+	struct list left;        /* of struct left: see sweep.c; likewise */
 	uint64_t sweep_at;       /* by the steady clock; under placing */
 	/* What is kept in the folder; without one there is none of it. */
 	struct library *library;    /* images */
@@ -28,6 +29,7 @@ struct lv {
 	pthread_mutex_t bringing;   /* one image at a time comes to a host */
 	pthread_mutex_t addressing; /* one takes an address at a time */
 	pthread_mutex_t filtering;  /* or looks who is in which group */
+	bool behind;                /* under it: see group_catch_up() */
 	struct jobs *boots;         /* first starts: see boot.h */
 	struct guests *guests;      /* whether they are up: see ready.h */
 };
