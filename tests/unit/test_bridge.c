@@ -198,9 +198,12 @@ static bool turn_handle(void)
 static void turn(void)
 {
 	int most = 10000;
+	bool line_did, handle_did;
 
-	while (most-- && (turn_line() | turn_handle()))
-		;
+	do {
+		line_did = turn_line();
+		handle_did = turn_handle();
+	} while (--most && (line_did || handle_did));
 	CHECK(most > 0);
 	if (handle.there && handle.gone) {
 		handle.there = handle.gone = false;
