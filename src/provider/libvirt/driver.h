@@ -25,6 +25,7 @@ struct lv {
 	struct library *library;    /* images */
 	struct records volumes;     /* of struct volume_record */
 	const char *import_folder;  /* where files may be imported from */
+	uint64_t room_left;         /* what images may not take: bytes */
 	pthread_mutex_t bringing;   /* one image at a time comes to a host */
 	pthread_mutex_t addressing; /* one takes an address at a time */
 	pthread_mutex_t filtering;  /* or looks who is in which group */
