@@ -15,7 +15,7 @@ enum {
 	CONNECT_MS = 15 * 1000,
 	REDIRECTS_MOST = 5,
 	PIECE = 512 << 10, /* at a time; curl's most */
-	SLOW = 1024,       /* bytes a second, which is as good as nothing */
+	SLOW = 16 << 10,   /* bytes a second, which is as good as nothing */
 	HEADS_MOST = 128 << 10, /* of all answers on the way */
 };
 
@@ -32,7 +32,7 @@ struct run {
 	char host[256];
 	char why[CURL_ERROR_SIZE];
 	size_t heads; /* bytes of them so far */
-	bool has_begun, forbidden, too_large;
+	bool has_begun, forbidden, too_large, no_room;
 	int error; /* of writing */
 };
 
@@ -104,9 +104,9 @@ static bool begin(struct run *r, long status)
 		r->too_large = true;
 		return false;
 	}
-	r->d->begun(r->d->ctx, version_of(r), r->at,
-		    r->length ? r->at + r->length : 0);
-	return true;
+	r->no_room = !r->d->begun(r->d->ctx, version_of(r), r->at,
+				  r->length ? r->at + r->length : 0);
+	return !r->no_room;
 }
 
 static bool put(struct run *r, const char *bytes, size_t len)
@@ -144,9 +144,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *ctx)
 	}
 	if (!put(r, bytes, len))
 		return 0;
-	if (r->d->grew)
-		r->d->grew(r->d->ctx, r->at);
-	return len;
+	r->no_room = !r->d->grew(r->d->ctx, r->at);
+	return r->no_room ? 0 : len;
 }
 
 static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c,
@@ -292,6 +291,12 @@ static int judge_write(const struct run *r, struct err *err)
 			       "the file at %s is of more than %llu MiB, "
 			       "which is the limit here",
 			       r->host, (unsigned long long)(r->d->most >> 20));
+	if (r->no_room) {
+		err_set(err, ERR_CAPACITY,
+			"there is no room for the file of %s", r->host);
+		err->retry = ERR_RETRY_LATER;
+		return -1;
+	}
 	if (r->heads > HEADS_MOST)
 		return err_set(err, ERR_INVALID, "%s sends no end of headers",
 			       r->host);

@@ -32,14 +32,15 @@ struct download {
 	const atomic_bool *stop; /* ends it; or NULL */
 
 	/* The file begins at byte AT of TOTAL (0: not told); VERSION is "" when
-	 * it cannot go on another time. */
-	void (*begun)(void *ctx, const char *version, uint64_t at,
+	 * it cannot go on another time.  Then, after each piece, there are
+	 * BYTES of it.  False: there is no room for it, and it is left. */
+	bool (*begun)(void *ctx, const char *version, uint64_t at,
 		      uint64_t total);
-	void (*grew)(void *ctx, uint64_t bytes); /* there are now; or NULL */
+	bool (*grew)(void *ctx, uint64_t bytes);
 	void *ctx;
 };
 
 /* 0 when all of the file is there, and nothing else.  ERR_INVALID when the
- * address or what is there is no good, ERR_TOO_LARGE, ERR_TIMEOUT, or
- * ERR_UNAVAILABLE: it may go on later. */
+ * address or what is there is no good, ERR_TOO_LARGE, ERR_CAPACITY when there
+ * is no room, ERR_TIMEOUT, or ERR_UNAVAILABLE: it may go on later. */
 int download(const struct download *d, struct err *err) MUST_CHECK;

@@ -1,22 +1,28 @@
 /*
- * guest - the least guest there can be: it says "up" on its serial line, and
- * switches itself off when the power button is pressed.
+ * guest - the least guest there can be: it says "up" on its serial line, lets go
+ * of devices that it is asked for, and switches itself off when the power button
+ * is pressed.
  *
  * It is a boot sector, and needs a second of emulation.
  */
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* QEMU has the registers of ACPI's power management at 0x600. */
+/* QEMU has the registers of ACPI's power management at 0x600, and those for
+ * devices that come and go, a bit for each slot, at 0xae00. */
 static const unsigned char guest_code[] = {
 	0x31, 0xc0,                   /* xor ax, ax */
 	0x8e, 0xd8,                   /* mov ds, ax */
 	0xfc,                         /* cld */
-	0xbe, 0x30, 0x7c,             /* mov si, words */
+	0xbe, 0x3f, 0x7c,             /* mov si, words */
 	0xac,                         /* say: lodsb */
 	0x84, 0xc0,                   /* test al, al */
 	0x74, 0x06,                   /* jz said */
@@ -28,10 +34,16 @@ static const unsigned char guest_code[] = {
 	0xef,                         /* out dx, ax: tell of the power button */
 	0xfb,                         /* wait: sti */
 	0xf4,                         /* hlt: until the clock's next tick */
-	0xba, 0x00, 0x06,             /* mov dx, 0x600 */
+	0xba, 0x04, 0xae,             /* mov dx, 0xae04 */
+	0x66, 0xed,                   /* in eax, dx: what is to go */
+	0x66, 0x85, 0xc0,             /* test eax, eax */
+	0x74, 0x05,                   /* jz nothing */
+	0xba, 0x08, 0xae,             /* mov dx, 0xae08 */
+	0x66, 0xef,                   /* out dx, eax: it may */
+	0xba, 0x00, 0x06,             /* nothing: mov dx, 0x600 */
 	0xed,                         /* in ax, dx */
 	0xf6, 0xc4, 0x01,             /* test ah, 1: was it pressed? */
-	0x74, 0xf5,                   /* jz wait */
+	0x74, 0xe6,                   /* jz wait */
 	0xfa,                         /* cli */
 	0xba, 0x04, 0x06,             /* mov dx, 0x604 */
 	0xb8, 0x00, 0x20,             /* mov ax, 0x2000 */
@@ -55,4 +67,32 @@ static inline bool guest_write(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return good;
+}
+
+/* Whatever a test has left running of an embedded libvirt in FOLDER: machines
+ * outlive who began them. */
+static inline void guest_end_all(const char *folder)
+{
+	char path[512], text[32];
+	struct dirent *entry;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "%s/run/qemu", folder);
+	d = opendir(path);
+	while (d && (entry = readdir(d))) {
+		int fd = strncmp(entry->d_name, "muster-", 7) == 0 &&
+					 strstr(entry->d_name, ".pid")
+				 ? openat(dirfd(d), entry->d_name,
+					  O_RDONLY | O_CLOEXEC)
+				 : -1;
+		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+		text[n > 0 ? n : 0] = '\0';
+		if (strtol(text, NULL, 10) > 1)
+			kill((pid_t)strtol(text, NULL, 10), SIGKILL);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (d)
+		closedir(d);
 }

@@ -1,11 +1,11 @@
 /*
  * Disks of real machines: volumes that come and go while a guest runs, growth,
  * and snapshots.  Given a folder with one image, whose guest says "login:" on its
- * serial line, takes disks in and out, and has an agent.  On a libvirt in this process, or on
- * the hosts that MUSTER_LIBVIRT_URIS has, one a line.
+ * serial line, takes disks in and out, and has an agent; and one that is empty,
+ * and removed by who gives it.  On a libvirt in this process, or on the hosts
+ * that MUSTER_LIBVIRT_URIS has, one a line.
  */
 #include <dirent.h>
-#include <ftw.h>
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/libvirt.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static struct arena arena;
 static struct provider *p;
 static struct err err;
 static const char *image, *network, *machine, *volume;
-static char folder[] = "/tmp/mld-XXXXXX";
+static const char *folder;
 static const char *uris[2]; /* of hosts "a" and "b" */
 static int hosts;
 
@@ -440,30 +440,19 @@ static void end_all(const char *uri)
 		virConnectClose(conn);
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
-}
-
 /* Also when it ends in the middle. */
 static void leave_nothing(void)
 {
 	if (p)
 		for (int i = 0; i < 2 && uris[i]; i++)
 			end_all(uris[i]);
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 2)
+	if (argc < 3)
 		return 2;
-	if (!mkdtemp(folder) || chmod(folder, 0711) < 0)
-		return 1;
+	folder = argv[2];
 	atexit(leave_nothing);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	arena_init(&arena, (size_t)256 << 20);

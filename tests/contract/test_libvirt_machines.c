@@ -41,7 +41,19 @@ static int remove_one(const char *path, const struct stat *st, int flag,
 
 static void remove_folder(void)
 {
+	char region[64];
+
+	snprintf(region, sizeof(region), "%s/libvirt-r", folder);
+	guest_end_all(region);
 	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Who is out of time leaves nothing either. */
+static void end(int signum)
+{
+	(void)signum;
+	remove_folder();
+	_exit(1);
 }
 
 /* Why there cannot be machines here; NULL when there can. */
@@ -181,7 +193,7 @@ static bool look(struct subject *s)
 
 static bool wait_for(struct subject *s, int state)
 {
-	for (int i = 0; i < 600; i++) {
+	for (int i = 0; i < 3000; i++) {
 		if (!look(s))
 			return false;
 		if (s->m.state == state)
@@ -437,6 +449,7 @@ int main(void)
 	if (!mkdtemp(folder) || chmod(folder, 0711) < 0)
 		return 1;
 	atexit(remove_folder);
+	signal(SIGTERM, end);
 	snprintf(images, sizeof(images), "%s/images", folder);
 	snprintf(image, sizeof(image), "%s/least.raw", images);
 	if (mkdir(images, 0755) < 0 || !guest_write(image))

@@ -195,13 +195,22 @@ def tcp(port, **more):
     return {"direction": "ingress", "protocol": "tcp", "port": port, **more}
 
 
+NOTHING = {"machines": [], "networks": [], "filters": [], "disks": []}
+
+
 def things(host):
-    """All that there is of ours on a host, whatever Muster says."""
-    return {what: [line for line in host.virsh(*argv).splitlines() if line]
-            for what, argv in {
-                "machines": ("list", "--all", "--name"),
-                "networks": ("net-list", "--all", "--name"),
-                "filters": ("nwfilter-list",)}.items()}
+    """All that there is of ours on a host, whatever Muster says; but for the
+    images, which stay."""
+    host.virsh("pool-refresh", "default")
+    found = {what: [line for line in host.virsh(*argv).splitlines() if line]
+             for what, argv in {
+                 "machines": ("list", "--all", "--name"),
+                 "networks": ("net-list", "--all", "--name"),
+                 "filters": ("nwfilter-list",),
+                 "disks": ("vol-list", "default")}.items()}
+    found["disks"] = [name for name in found["disks"]
+                      if not name.strip().startswith("image-")]
+    return found
 
 
 def groups_change_while_machines_run():
@@ -253,8 +262,7 @@ def groups_change_while_machines_run():
     tap.ok(f"'{at[0]}'" not in filters, "and then it has it no more")
     tap.ok(r.gone(back, other) and r.end("securitygroups", db, web, ssh) and
            r.end("networks", lan), "everything is deleted")
-    tap.eq(things(host), {"machines": [], "networks": [], "filters": []},
-           "and nothing is left on the host")
+    tap.eq(things(host), NOTHING, "and nothing is left on the host")
     r.server.stop()
     host.stop()
 
@@ -326,9 +334,8 @@ def several_hosts_over_tls():
            "a host that does not answer for a while loses nothing")
     tap.ok(r.gone(late, *some) and r.end("networks", lan),
            "everything is deleted")
-    tap.eq([things(h) for h in hosts], 2 * [
-        {"machines": [], "networks": [], "filters": []}],
-        "and nothing is left on the hosts")
+    tap.eq([things(h) for h in hosts], 2 * [NOTHING],
+           "and nothing is left on the hosts")
     r.server.stop()
     for host in hosts:
         host.stop()
@@ -363,15 +370,55 @@ def a_bridge_joins_machines_of_several_hosts():
            "a group whose member is on another host")
     tap.ok(r.groups(front, ssh), "it leaves the group")
     tap.ok(not shell.reaches(at[1], 5432), "and the other host knows")
+    tap.ok(r.groups(front, ssh, web) and shell.reaches(at[1], 5432),
+           "it enters the group again")
+    hosts[1].kill()
+    tap.ok(r.groups(front, ssh),
+           "it leaves the group while the other host does not answer")
+    hosts[1].start()
+    tap.ok(wait_for(lambda: not shell.reaches(at[1], 5432), BOOT, 1),
+           "which knows when it is back")
     tap.ok(r.gone(front, back) and r.end("securitygroups", db, web, ssh) and
            r.end("networks", lan), "everything is deleted")
-    tap.eq([things(h) for h in hosts], 2 * [
-        {"machines": [], "networks": [], "filters": []}],
-        "and nothing is left on the hosts")
+    tap.eq([things(h) for h in hosts], 2 * [NOTHING],
+           "and nothing is left on the hosts")
     r.server.stop()
     for host in hosts:
         host.stop()
     wire.stop()
+
+
+def vanish(r, host, name, lan):
+    """An instance whose host is killed while it is asked to launch it."""
+    host.freeze()
+    one = r.instance(name, lan)
+    # Long enough for the question to have been sent; it matters little.
+    wait_for(lambda: False, 1)
+    host.kill()
+    reason = wait_for(lambda: (r.read(one)["status"].get("reason") or {})
+                      .get("message"), BOOT, 0.05)
+    tap.ok(reason and "host h1" in reason,
+           "that its host has vanished is what an instance waits for", reason)
+    return one
+
+
+def a_host_is_killed_in_the_middle_of_a_launch():
+    host = libvirtd.Host()
+    r = Region([host])
+    lan = r.network("lan", prefix="10.80.0.0/24")
+    one = vanish(r, host, "one", lan)
+    host.start()
+    tap.ok(r.until(one, "running"), "it is launched when the host is back")
+    tap.eq(len(things(host)["machines"]), 1, "once")
+    other = vanish(r, host, "other", lan)
+    r.api.delete(f"/v1/instances/{other['id']}")
+    host.start()
+    tap.ok(r.gone(one, other) and r.end("networks", lan),
+           "one that was deleted meanwhile is deleted, and the rest")
+    wait_for(lambda: things(host) == NOTHING, BOOT, 1)
+    tap.eq(things(host), NOTHING, "and nothing is left on the host")
+    r.server.stop()
+    host.stop()
 
 
 WHY = libvirtd.missing()
@@ -381,7 +428,8 @@ if WHY:
 IMAGE = image()
 ONLY = sys.argv[2:]
 for section in (groups_change_while_machines_run, several_hosts_over_tls,
-                a_bridge_joins_machines_of_several_hosts):
+                a_bridge_joins_machines_of_several_hosts,
+                a_host_is_killed_in_the_middle_of_a_launch):
     if ONLY and section.__name__ not in ONLY:
         continue
     failed = tap.failed

@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 
-from guest import Guest, Story, muster, seconds_since
+from guest import PATIENCE, Guest, Story, muster, seconds_since
 from muster import tap
 
 SCRIPT = b"#!/bin/sh\necho script-was-run\ntouch /root/ran\n"
@@ -139,7 +139,7 @@ def boots(story, image, name, data):
     status, text = muster.wait_for(
         lambda: (lambda r: r if r[0] != 255 else None)(
             ssh(story, guest, "cloud-init status --wait")),
-        300, 2) or (255, "")
+        2 * PATIENCE, 2) or (255, "")
     tap.ok(status == 0 and "done" in text,
            f"{name}: a certificate logs in, cloud-init is done", text,
            guest.said()[-2000:])

@@ -26,7 +26,7 @@ PATIENCE = 12 * muster.PATIENCE
 def call(*argv, data=None):
     """A program that must succeed; what it wrote."""
     done = subprocess.run(argv, input=data, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, check=False, timeout=120,
+                          stderr=subprocess.PIPE, check=False, timeout=400,
                           stdin=None if data is not None
                           else subprocess.DEVNULL)
     if done.returncode:

@@ -92,7 +92,7 @@ def is_built(image):
         [muster.binary(), "image", "build", "tiny", "--to", image, "-o",
          "json"], env=dict(os.environ, TMPDIR=temporary), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-        timeout=300)
+        timeout=400)
     if not tap.eq(done.returncode, 0, "the image is built"):
         tap.note(done.stderr)
         return False
@@ -147,7 +147,7 @@ def fails_well():
     for name in ("sh", "apt-get", "dpkg", "dpkg-deb", "id"):
         os.symlink(shutil.which(name), os.path.join(few, name))
     temporary, place, build = start_build(few)
-    said, _ = build.communicate(timeout=60)
+    said, _ = build.communicate(timeout=400)
     # The scripts look in /sbin, too, as users often do not.
     tap.ok(build.returncode == 1 and "apt-get install" in said
            and "qemu-utils" in said, "what to install is told", said)
@@ -157,7 +157,7 @@ def fails_well():
         file.write("#!/bin/sh\necho out of luck >&2\nexit 1\n")
     os.chmod(os.path.join(broken, "depmod"), 0o755)
     temporary, place, build = start_build(broken + ":" + os.environ["PATH"])
-    said, _ = build.communicate(timeout=120)
+    said, _ = build.communicate(timeout=400)
     tap.ok(build.returncode == 1 and "  out of luck\n" in said,
            "what programs say is told when one fails", said)
     tap.eq(left(temporary, place), [], "and nothing is left of that")
@@ -168,7 +168,7 @@ def is_interrupted():
     build.stdout.readline()
     tap.ok(left(temporary, place), "it has begun")
     build.send_signal(signal.SIGINT)
-    tap.eq(build.wait(60), -signal.SIGINT, "Ctrl-C ends it")
+    tap.eq(build.wait(400), -signal.SIGINT, "Ctrl-C ends it")
     tap.eq(left(temporary, place), [], "and nothing is left")
 
 

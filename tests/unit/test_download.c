@@ -16,12 +16,19 @@ static char body[LEN];
 static struct err err;
 static struct stat kept; /* what is in the file then */
 
-static void begun(void *ctx, const char *version, uint64_t at, uint64_t total)
+static uint64_t room; /* that there is */
+
+static bool begun(void *ctx, const char *version, uint64_t at, uint64_t total)
 {
 	(void)ctx;
 	(void)version;
-	(void)at;
-	(void)total;
+	return total - at <= room;
+}
+
+static bool grew(void *ctx, uint64_t bytes)
+{
+	(void)ctx;
+	return bytes <= room;
 }
 
 /* Into a file that is looked at and goes. */
@@ -34,7 +41,8 @@ static int get(unsigned idle_ms)
 				   .most = MOST,
 				   .idle_ms = idle_ms,
 				   .timeout_ms = 600 * 1000,
-				   .begun = begun};
+				   .begun = begun,
+				   .grew = grew};
 	int rc;
 
 	err = (struct err){0};
@@ -93,6 +101,18 @@ static void a_head_that_never_ends_is_not_read(void)
 	webserver_stop(&server);
 }
 
+static void one_without_room_is_left(void)
+{
+	webserver_start(&server, body, LEN);
+	room = LEN - 1;
+	CHECK(fails(60000, ERR_CAPACITY, "no room") && kept.st_size == 0);
+	/* Which is seen late when its length is not told. */
+	server.head = "HTTP/1.1 200 x\r\nConnection: close\r\n";
+	CHECK(fails(60000, ERR_CAPACITY, "no room") && err_passes(&err));
+	room = UINT64_MAX;
+	webserver_stop(&server);
+}
+
 static void one_that_stands_still_is_left(void)
 {
 	webserver_start(&server, body, LEN);
@@ -104,9 +124,11 @@ static void one_that_stands_still_is_left(void)
 
 int main(void)
 {
+	room = UINT64_MAX;
 	RUN(a_file_is_fetched);
 	RUN(a_body_that_never_ends_is_not_kept);
 	RUN(a_head_that_never_ends_is_not_read);
+	RUN(one_without_room_is_left);
 	RUN(one_that_stands_still_is_left);
 	return test_done();
 }

@@ -378,6 +378,40 @@ static void servers_are_not_believed(void)
 	end();
 }
 
+static off_t length_of(const char *name)
+{
+	struct stat st;
+
+	return stat(under(name), &st) < 0 ? -1 : st.st_size;
+}
+
+/* However full the disk is: it may have room another time, and until then
+ * nothing is taken of it. */
+static void a_full_disk_is_waited_for(void)
+{
+	struct webserver w;
+	struct backing b;
+	const char *sum;
+	char *body;
+
+	begin();
+	body = serve(&w, &sum);
+	make_raw(import_path("a.img"), 4 * MIB);
+	lv.room_left = UINT64_MAX;
+	CHECK(refused(1, w.url, sum, "no room"));
+	CHECK(err.code == ERR_CAPACITY && err_passes(&err));
+	CHECK(length_of("libvirt/images/" ID "1.part") == 0);
+	CHECK(refused(2, file_uri("a.img"), NULL, "no room"));
+	CHECK(length_of("libvirt/images/" ID "2.part") == 0);
+	lv.room_left = 0;
+	CHECK(import(1, w.url, sum, &b) == 0 && drop(1) == 0);
+	CHECK(import(2, file_uri("a.img"), NULL, &b) == 0 && drop(2) == 0);
+	CHECK(is_empty());
+	webserver_stop(&w);
+	free(body);
+	end();
+}
+
 static void what_was_cut_off_goes_on(void)
 {
 	struct webserver w;
@@ -517,6 +551,7 @@ int main(void)
 	RUN(hostile_files_are_refused);
 	RUN(files_are_fetched);
 	RUN(servers_are_not_believed);
+	RUN(a_full_disk_is_waited_for);
 	RUN(what_was_cut_off_goes_on);
 	RUN(an_end_in_the_middle_is_none);
 	RUN(one_in_the_making_is_removed);

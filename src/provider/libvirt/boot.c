@@ -15,11 +15,8 @@ struct boot {
 static int has_failed(struct domain_facts *f, struct arena *a, void *ctx,
 		      struct err *err)
 {
-	const struct err *why = ctx;
-
 	(void)err;
-	f->failure = arena_join(a, why->msg, why->provider_msg[0] ? ": " : "",
-				why->provider_msg, NULL);
+	f->failure = host_words(ctx, a);
 	return 0;
 }
 

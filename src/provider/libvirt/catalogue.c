@@ -73,6 +73,18 @@ static bool has_cpu_limits(const struct lv *lv)
 	return false;
 }
 
+/* Most errors name the host themselves. */
+static const char *why_deaf(const struct host *h, const struct err *err,
+			    struct arena *a)
+{
+	const char *words = host_words(err, a);
+	const char *prefix = arena_join(a, "host ", h->name, ": ", NULL);
+
+	if (strncmp(words, prefix, strlen(prefix)) == 0)
+		return words;
+	return arena_join(a, prefix, words, NULL);
+}
+
 /* How each host runs its machines; one that cannot be asked is no reason to
  * offer nothing. */
 static void add_host(struct host *h, struct arena *a, struct catalogue *ret)
@@ -81,7 +93,7 @@ static void add_host(struct host *h, struct arena *a, struct catalogue *ret)
 	struct err err = {0};
 
 	if (host_powers(h, &powers, &err) < 0) {
-		note(ret, arena_printf(a, "host %s: %s", h->name, err.msg));
+		note(ret, why_deaf(h, &err, a));
 		return;
 	}
 	tidy_files(h);

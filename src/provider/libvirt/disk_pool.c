@@ -90,9 +90,9 @@ static int64_t changed_at(const struct xml_node *volume, struct arena *a)
 static int describe(struct host *h, virStorageVolPtr v, struct arena *a,
 		    struct disk_info *ret, struct err *err)
 {
-	auto_free char *xml = virStorageVolGetXMLDesc(v, 0);
 	struct disk_info info = {
 		.name = arena_strdup(a, virStorageVolGetName(v))};
+	auto_free char *xml = virStorageVolGetXMLDesc(v, 0);
 	virStorageVolInfo seen;
 	struct xml_doc *doc;
 

@@ -11,6 +11,7 @@
 #include "provider/libvirt/job.h"
 #include "provider/libvirt/ready.h"
 #include "provider/libvirt/room.h"
+#include "provider/libvirt/sweep.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
 
@@ -34,14 +35,29 @@ bool lv_embedded(const struct lv *lv)
 	return true;
 }
 
+static bool has_fakes(const struct lv *lv)
+{
+	for (size_t i = 0; i < lv->n_hosts; i++)
+		if (lv->hosts[i]->fake)
+			return true;
+	return false;
+}
+
 /* Machines behind user-mode networks have no addresses of their own that
- * somebody could be kept away from. */
+ * somebody could be kept away from; those that are not there have no disks
+ * either, and nothing to say. */
 static unsigned lacks_of(const struct lv *lv)
 {
-	if (lv_embedded(lv))
-		return 1U << CAN_PUBLIC_IP | 1U << CAN_SECURITY_GROUPS |
-		       1U << CAN_ACCESS | 1U << CAN_NEIGHBOURS;
-	return 1U << CAN_PUBLIC_IP;
+	unsigned lacks = 1U << CAN_PUBLIC_IP;
+
+	if (lv_embedded(lv) || has_fakes(lv))
+		lacks |= 1U << CAN_SECURITY_GROUPS | 1U << CAN_ACCESS |
+			 1U << CAN_NEIGHBOURS;
+	if (has_fakes(lv))
+		lacks |= 1U << CAN_CONSOLE | 1U << CAN_CONSOLE_OUTPUT |
+			 1U << CAN_IMPORT | 1U << CAN_SNAPSHOT |
+			 1U << CAN_VOLUMES;
+	return lacks;
 }
 
 static struct provider_facts facts_of(const struct lv *lv)
@@ -85,6 +101,7 @@ static void lv_close(struct provider *p)
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		host_close(lv->hosts[i]);
 	room_release(lv);
+	sweep_release(lv);
 	pthread_mutex_destroy(&lv->placing);
 	pthread_mutex_destroy(&lv->addressing);
 	pthread_mutex_destroy(&lv->filtering);
@@ -125,6 +142,7 @@ static int lv_open(const struct provider_conf *conf, const void *options,
 	pthread_mutex_init(&lv->filtering, NULL);
 	pthread_mutex_init(&lv->bringing, NULL);
 	list_init(&lv->holds);
+	list_init(&lv->left);
 	lv->guests = ready_open(lv);
 	lv->boots = jobs_new(BOOTS_MOST);
 	if (choose_folder(lv, err) < 0 ||

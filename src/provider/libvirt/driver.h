@@ -19,14 +19,17 @@ struct lv {
 	size_t n_hosts;
 	pthread_mutex_t placing; /* one launch at a time looks for room */
 	struct list holds;       /* of struct hold: see room.h */
+	struct list left;        /* of struct left: see sweep.c; likewise */
 	uint64_t sweep_at;       /* by the steady clock; under placing */
 	/* What is kept in the folder; without one there is none of it. */
 	struct library *library;    /* images */
 	struct records volumes;     /* of struct volume_record */
 	const char *import_folder;  /* where files may be imported from */
+	uint64_t room_left;         /* what images may not take: bytes */
 	pthread_mutex_t bringing;   /* one image at a time comes to a host */
 	pthread_mutex_t addressing; /* one takes an address at a time */
 	pthread_mutex_t filtering;  /* or looks who is in which group */
+	bool behind;                /* under it: see group_catch_up() */
 	struct jobs *boots;         /* first starts: see boot.h */
 	struct guests *guests;      /* whether they are up: see ready.h */
 };

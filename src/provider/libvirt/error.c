@@ -1,5 +1,6 @@
 /* libvirt's errors in our words. */
 #include <stdio.h>
+#include <string.h>
 
 #include "provider/libvirt/host.h"
 
@@ -59,4 +60,14 @@ int host_err(const struct host *h, const char *what, struct err *err)
 	snprintf(err->provider_msg, sizeof(err->provider_msg), "%s",
 		 e->message ? e->message : "");
 	return -1;
+}
+
+const char *host_words(const struct err *err, struct arena *a)
+{
+	const char *own = err->provider_msg;
+
+	/* Where nothing was to be added, it is all that was said. */
+	if (!own[0] || strstr(err->msg, own))
+		return arena_strdup(a, err->msg);
+	return arena_join(a, err->msg, ": ", own, NULL);
 }

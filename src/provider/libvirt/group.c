@@ -6,6 +6,8 @@
 #include "model/status.h"
 #include "provider/libvirt/nwfilter.h"
 
+#define ARENA_MOST ((size_t)64 << 20)
+
 static bool has(const struct items *names, const char *name)
 {
 	const char *const *n = names->at;
@@ -53,6 +55,15 @@ static void add_address(struct members *m, const char *address)
 	if (!has(&m->addresses, address))
 		*(const char **)more(m->a, &m->addresses, &m->room,
 				     sizeof(address)) = address;
+}
+
+static void add_old(struct members *m, const struct filter *f,
+		    const char *group)
+{
+	struct items old = filter_members(f, group, m->a);
+
+	for (size_t i = 0; i < old.n; i++)
+		add_address(m, ((const char **)old.at)[i]);
 }
 
 /* What a machine may send as, it may be known by. */
@@ -126,7 +137,8 @@ static int members_of(struct lv *lv, const char *group, struct arena *a,
 	return on_all(lv, note_member, ret, &ret->partial, err);
 }
 
-/* F's rules have the members of the groups that they name. */
+/* F's rules have the members of the groups that they name.  Who is on a host
+ * that does not answer stays who he was. */
 static int fill(struct lv *lv, struct filter *f, struct arena *a,
 		struct err *err)
 {
@@ -138,6 +150,10 @@ static int fill(struct lv *lv, struct filter *f, struct arena *a,
 
 		if (members_of(lv, names[i], a, &m, err) < 0)
 			return -1;
+		if (m.partial) {
+			add_old(&m, f, names[i]);
+			lv->behind = true;
+		}
 		filter_follow(f, &(struct filter_peer){names[i], m.addresses},
 			      a);
 	}
@@ -198,13 +214,8 @@ static int renew(struct host *h, const char *name, const char *uuid, void *ctx,
 		return -1;
 	if (!is)
 		return 0;
-	/* Who is on a host that does not answer stays who he was. */
-	if (g->members.partial) {
-		struct items old = filter_members(&f, g->group, g->a);
-
-		for (size_t i = 0; i < old.n; i++)
-			add_address(&g->members, ((const char **)old.at)[i]);
-	}
+	if (g->members.partial)
+		add_old(&g->members, &f, g->group);
 	filter_follow(&f, &(struct filter_peer){g->group, g->members.addresses},
 		      g->a);
 	return nwfilter_put(h, &f, err);
@@ -235,8 +246,46 @@ int group_follow(struct lv *lv, const struct items *names, struct arena *a,
 	pthread_mutex_lock(&lv->filtering);
 	for (size_t i = 0; i < names->n && r == 0; i++)
 		r = follow(lv, n[i], a, &partial, err);
+	lv->behind |= partial || r < 0;
 	pthread_mutex_unlock(&lv->filtering);
 	return r;
+}
+
+static int refill(struct host *h, const char *name, const char *uuid, void *ctx,
+		  struct err *err)
+{
+	struct arena *a = ctx;
+	char ours[UUID_LEN + 1];
+	struct filter f;
+	bool found;
+
+	(void)uuid;
+	if (!filter_is_group(name, h->lv->base.installation, ours))
+		return 0;
+	if (nwfilter_get(h, name, a, &f, &found, err) < 0)
+		return -1;
+	if (!found || !filter_peers(&f, a).n)
+		return 0;
+	if (fill(h->lv, &f, a, err) < 0)
+		return -1;
+	return nwfilter_put(h, &f, err);
+}
+
+void group_catch_up(struct lv *lv)
+{
+	bool partial = false;
+	struct arena a;
+	struct err err;
+
+	pthread_mutex_lock(&lv->filtering);
+	if (lv->behind) {
+		lv->behind = false;
+		arena_init(&a, ARENA_MOST);
+		if (on_all(lv, refill, &a, &partial, &err) < 0 || partial)
+			lv->behind = true;
+		arena_release(&a);
+	}
+	pthread_mutex_unlock(&lv->filtering);
 }
 
 /* On every host that answers.  One that does not may have an older one of it,
@@ -334,7 +383,7 @@ int group_remove(struct provider *p, const struct backing_id *id,
 	int r;
 
 	filter_group_name(p->installation, id->ours, name);
-	arena_init(&a, (size_t)64 << 20);
+	arena_init(&a, ARENA_MOST);
 	r = members_of(lv, name, &a, &m, err);
 	if (m.partial)
 		r = -1;

@@ -23,6 +23,11 @@ int group_things(struct lv *lv, const char *installation, struct arena *a,
 int group_bring(struct host *h, const struct items *names, struct arena *a,
 		struct err *err) MUST_CHECK;
 
-/* Who is in these groups is not who was; NAMES is of const char *. */
+/* Who is in these groups is not who was; NAMES is of const char *.  A host that
+ * does not answer is not waited for: group_catch_up() tells it. */
 int group_follow(struct lv *lv, const struct items *names, struct arena *a,
 		 struct err *err) MUST_CHECK;
+
+/* Tells every host who is in which group, if one was not told when it was due:
+ * it may let somebody in who is somebody else by now. */
+void group_catch_up(struct lv *lv);

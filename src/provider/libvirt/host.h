@@ -79,8 +79,12 @@ int host_powers(struct host *h, struct host_powers *ret,
 pthread_mutex_t *host_facts_lock(struct host *h);
 
 /* What libvirt's last call of this thread failed with, in our words; returns
- * -1.  WHAT was tried: "define the machine". */
+ * -1.  WHAT was tried: "define the machine".  Any other call of libvirt's in
+ * between, even for a name, has forgotten it. */
 int host_err(const struct host *h, const char *what, struct err *err);
+
+/* ERR in one line, in A: libvirt's own words, if it has any, are in it. */
+const char *host_words(const struct err *err, struct arena *a);
 
 /* "UUID@host", in A; and back: NULL when ID is no such, or, RET_OTHER, when it is
  * of a host that is none of LV's. */

@@ -18,6 +18,7 @@
 #include "provider/libvirt/volume.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
+#define ROOM_LEFT  ((uint64_t)1 << 30)
 
 uint64_t image_most(const struct lv *lv)
 {
@@ -42,6 +43,7 @@ int image_open(struct lv *lv, struct err *err)
 	if (!data)
 		return err_set(err, ERR_UNAVAILABLE, "%s: %s", lv->conf->folder,
 			       strerror(errno));
+	lv->room_left = ROOM_LEFT;
 	lv->import_folder = arena_join(&lv->arena, data, "/import", NULL);
 	lv->volumes = (struct records){
 		.folder = arena_join(&lv->arena, lv->folder, "/volumes", NULL),

@@ -21,8 +21,8 @@
 #define FILE_URI   "file://"
 #define SUM        "sha256:"
 
-/* What an image may not take from everybody else. */
-#define ROOM_LEFT ((uint64_t)1 << 30)
+/* How much may be written until it is looked whether there is room. */
+#define GLANCE ((uint64_t)64 << 20)
 
 enum {
 	IDLE_MS = 60 * 1000,
@@ -36,7 +36,8 @@ struct going {
 	struct job *job;
 	struct arena *a;
 	struct image_record record;
-	int fd; /* the part */
+	int fd;           /* the part */
+	uint64_t glanced; /* so much was there when room was looked for */
 };
 
 /* What a job is given: words of its own. */
@@ -104,26 +105,27 @@ int import_check(const struct import *i, struct err *err)
 }
 
 /* How large the file may be: as a disk, with the tables of a qcow2. */
-static int most_bytes(const struct lv *lv, uint64_t *ret, struct err *err)
+static uint64_t most_bytes(const struct lv *lv)
 {
-	uint64_t most = image_most(lv), room;
+	return image_most(lv) + image_most(lv) / 16;
+}
 
-	most += most / 16;
-	if (library_room(lv->library, &room, err) < 0)
-		return -1;
-	room = room > ROOM_LEFT ? room - ROOM_LEFT : 0;
-	*ret = most < room ? most : room;
-	return 0;
+/* There is room for so many bytes, and for everybody else. */
+static bool has_room(const struct lv *lv, uint64_t bytes)
+{
+	struct err later = {0}; /* of whoever writes there */
+	uint64_t room;
+
+	return library_room(lv->library, &room, &later) < 0 ||
+	       (room > lv->room_left && room - lv->room_left >= bytes);
 }
 
 static int copy_in(struct lv *lv, int from, int to, const atomic_bool *stop,
 		   struct err *err)
 {
+	const unsigned long long most = most_bytes(lv);
 	struct stat st;
-	uint64_t most;
 
-	if (most_bytes(lv, &most, err) < 0)
-		return -1;
 	if (fstat(from, &st) < 0)
 		return err_set(err, ERR_UNAVAILABLE, "cannot read the file: %s",
 			       strerror(errno));
@@ -132,7 +134,12 @@ static int copy_in(struct lv *lv, int from, int to, const atomic_bool *stop,
 		return err_set(err, ERR_TOO_LARGE,
 			       "the file is of more than %llu MiB, which is "
 			       "the limit here",
-			       (unsigned long long)(most >> 20));
+			       most >> 20);
+	if (!has_room(lv, (uint64_t)st.st_blocks * 512)) {
+		err_set(err, ERR_CAPACITY, "there is no room for the file");
+		err->retry = ERR_RETRY_LATER;
+		return -1;
+	}
 	return file_copy_to(from, to, stop, err);
 }
 
@@ -147,7 +154,7 @@ static int fetch_file(struct going *g, struct err *err)
 }
 
 /* Which version it is, so that it can go on another time. */
-static void begun(void *ctx, const char *version, uint64_t at, uint64_t total)
+static bool begun(void *ctx, const char *version, uint64_t at, uint64_t total)
 {
 	struct going *g = ctx;
 	struct err lost = {0};
@@ -157,13 +164,20 @@ static void begun(void *ctx, const char *version, uint64_t at, uint64_t total)
 	g->record.version = version[0] ? arena_strdup(g->a, version) : NULL;
 	/* Without it, it begins anew. */
 	(void)!library_put(g->want.lv->library, &g->record, &lost);
+	g->glanced = at;
+	return has_room(g->want.lv, total > at ? total - at : 0);
 }
 
-static void grew(void *ctx, uint64_t bytes)
+/* Others write there, too. */
+static bool grew(void *ctx, uint64_t bytes)
 {
-	const struct going *g = ctx;
+	struct going *g = ctx;
 
 	atomic_store(&g->job->done, bytes);
+	if (bytes - g->glanced < GLANCE)
+		return true;
+	g->glanced = bytes;
+	return has_room(g->want.lv, 0);
 }
 
 static int fetch_http(struct going *g, struct err *err)
@@ -173,6 +187,7 @@ static int fetch_http(struct going *g, struct err *err)
 		.agent = "muster/" MUSTER_VERSION,
 		.fd = g->fd,
 		.version = g->record.version,
+		.most = most_bytes(g->want.lv),
 		.idle_ms = IDLE_MS,
 		.timeout_ms = DOWNLOAD_MS,
 		.stop = &g->job->stop,
@@ -184,8 +199,6 @@ static int fetch_http(struct going *g, struct err *err)
 
 	if (fstat(g->fd, &st) == 0)
 		d.have = (uint64_t)st.st_size;
-	if (most_bytes(g->want.lv, &d.most, err) < 0)
-		return -1;
 	atomic_store(&g->job->stage, "downloading");
 	return download(&d, err);
 }
@@ -267,6 +280,9 @@ static int go(struct going *g, struct err *err)
 	rc = fetch(g, err);
 	if (rc == 0)
 		rc = check_sum(g, err);
+	/* What there is no room for takes none until it is tried again. */
+	if (rc < 0 && err->code == ERR_CAPACITY && ftruncate(g->fd, 0) < 0)
+		unlink(part);
 	close(g->fd);
 	atomic_store(&g->job->total, 0);
 	atomic_store(&g->job->stage, "checking");

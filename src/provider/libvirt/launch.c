@@ -17,6 +17,7 @@
 #include "provider/libvirt/machine.h"
 #include "provider/libvirt/room.h"
 #include "provider/libvirt/seed.h"
+#include "provider/libvirt/sweep.h"
 
 #define XML_MOST  ((size_t)4 << 20)
 #define SEED_MOST ((size_t)32 << 20)
@@ -98,6 +99,8 @@ int launch_make_root(struct host *h, const char *uuid, const char *image,
 			err, ERR_INVALID,
 			"image %s needs a root disk of %lld GiB", image,
 			(long long)((base.bytes + DISK_GIB - 1) / DISK_GIB));
+	if (h->fake)
+		return 0;
 	return h->disks->overlay(h, disk_name(uuid, DISK_ROOT, a), base.disk,
 				 gib * DISK_GIB, err);
 }
@@ -123,12 +126,13 @@ static int make_files(struct launch *l, struct err *err)
 {
 	struct host *h = l->host;
 
+	if (launch_make_root(h, l->uuid, l->spec->image, root_gib(l), l->a,
+			     err) < 0)
+		return -1;
 	if (h->fake)
 		return 0;
-	if (launch_make_root(h, l->uuid, l->spec->image, root_gib(l), l->a,
-			     err) < 0 ||
-	    launch_make_seed(h, l->uuid, l->spec, l->uuid, &l->nic, l->a, err) <
-		    0)
+	if (launch_make_seed(h, l->uuid, l->spec, l->uuid, &l->nic, l->a, err) <
+	    0)
 		return -1;
 	if (!l->flavor->local_gib)
 		return 0;
@@ -230,20 +234,17 @@ static bool is_open(const struct err *err)
 }
 
 /* A launch that was refused leaves nothing behind; what cannot be removed now is
- * swept later. */
+ * swept later, and so is what is left of one that is never repeated. */
 static void undo(struct launch *l, const struct err *why)
 {
 	struct err err;
 
-	if (is_open(why)) {
-		if (!l->sent)
-			intent_drop(l->lv, l->uuid);
-		return;
-	}
-	if (nic_drop(l->lv, l->host, l->uuid, l->spec->network, &err) < 0 ||
+	if (is_open(why) ||
+	    nic_drop(l->lv, l->host, l->uuid, l->spec->network, &err) < 0 ||
 	    machine_remove_files(l->host, l->uuid, l->a, &err) < 0)
-		return;
-	intent_drop(l->lv, l->uuid);
+		sweep_later(l->host, l->uuid, l->sent);
+	if (!is_open(why) || !l->sent)
+		intent_drop(l->lv, l->uuid);
 }
 
 /* On the host that was chosen. */
@@ -268,8 +269,9 @@ static int place(struct launch *l, struct hold **ret, struct err *err)
 		.disk_gib = root_gib(l) + l->flavor->local_gib,
 	};
 
-	/* Files of one that was begun elsewhere are swept. */
-	if (room_take(l->lv, &ask, NULL, ret, err) < 0)
+	/* Where it was begun, if it can be: there is what was made of it. */
+	if ((!l->host || room_take(l->lv, &ask, l->host, ret, err) < 0) &&
+	    room_take(l->lv, &ask, NULL, ret, err) < 0)
 		return -1;
 	l->host = (*ret)->host;
 	return 0;

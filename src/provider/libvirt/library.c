@@ -17,7 +17,9 @@
 
 #define ARENA_MOST ((size_t)1 << 20)
 
-enum { JOBS_MOST = 4 };
+/* Many, for most of them wait for some server or disk, and who serves an image
+ * slowly is not to keep others from theirs. */
+enum { JOBS_MOST = 32 };
 
 struct library {
 	char *folder;

@@ -56,7 +56,6 @@ static int read_network(const struct host *h, virNetworkPtr n, struct arena *a,
 static int cannot_start(const struct host *h, const struct netdef *n,
 			struct err *err)
 {
-	host_err(h, "start the network", err);
 	if (err->code == ERR_PROVIDER && strstr(err->provider_msg, "in use")) {
 		struct err words = *err;
 
@@ -74,11 +73,10 @@ static int cannot_start(const struct host *h, const struct netdef *n,
 static int start(const struct host *h, virNetworkPtr n, const struct netdef *d,
 		 struct err *err)
 {
-	if (virNetworkIsActive(n) == 1)
+	if (virNetworkIsActive(n) == 1 || virNetworkCreate(n) == 0)
 		return 0;
-	if (virNetworkCreate(n) < 0 && virNetworkIsActive(n) != 1)
-		return cannot_start(h, d, err);
-	return 0;
+	host_err(h, "start the network", err);
+	return virNetworkIsActive(n) == 1 ? 0 : cannot_start(h, d, err);
 }
 
 static int define(struct host *h, virConnectPtr conn, const struct netdef *n,

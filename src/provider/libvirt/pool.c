@@ -59,10 +59,10 @@ static int find(struct pool_at *p, struct err *err)
 static int start(struct pool_at *p, struct err *err)
 {
 	if (virStoragePoolIsActive(p->pool) == 1 ||
-	    virStoragePoolCreate(p->pool, 0) == 0 ||
-	    virStoragePoolIsActive(p->pool) == 1)
+	    virStoragePoolCreate(p->pool, 0) == 0)
 		return 0;
-	return host_err(p->host, "start the storage pool", err);
+	host_err(p->host, "start the storage pool", err);
+	return virStoragePoolIsActive(p->pool) == 1 ? 0 : -1;
 }
 
 int pool_open(struct host *h, struct pool_at *ret, struct err *err)
@@ -102,9 +102,11 @@ static int refresh(struct pool_at *p, struct err *err)
 	for (int i = 0; i < REFRESH_TRIES; i++) {
 		if (virStoragePoolRefresh(p->pool, 0) == 0)
 			return 0;
+		host_err(p->host, "look through the storage pool", err);
+		if (err->code == ERR_UNAVAILABLE)
+			return -1;
 		conf->sleep(conf->ctx, REFRESH_MS);
 	}
-	host_err(p->host, "look through the storage pool", err);
 	err->code = ERR_UNAVAILABLE;
 	err->retry = ERR_RETRY_LATER;
 	return -1;

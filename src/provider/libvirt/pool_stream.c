@@ -8,6 +8,8 @@
 #include "provider/libvirt/host.h"
 #include "provider/libvirt/pool.h"
 
+enum { PIECE = 65536 };
+
 /* What is being sent or received. */
 struct flow {
 	int fd;
@@ -89,8 +91,10 @@ static int end(struct pool_at *p, virStreamPtr s, int rc, const struct flow *f,
 {
 	if (rc == 0 && virStreamFinish(s) < 0)
 		rc = -1;
-	if (rc < 0)
+	if (rc < 0) {
 		fail(p, f, what, err);
+		virStreamAbort(s); /* it may not be over yet */
+	}
 	virStreamFree(s);
 	return rc;
 }
@@ -172,36 +176,62 @@ int pool_receive(struct pool_at *p, virStorageVolPtr v, int fd,
 	return end(p, s, rc, &f, "receive a disk", err);
 }
 
-static int receive_into(virStreamPtr s, struct buf *out)
+/* No more than LEFT bytes: whoever writes them may go on doing so. */
+static int receive_into(const struct pool_at *p, virStreamPtr s, size_t left,
+			struct buf *out, struct err *err)
 {
-	for (;;) {
-		char *to = buf_reserve(out, 65536);
-		int n = to ? virStreamRecv(s, to, 65536) : -1;
+	while (left) {
+		size_t part = left < PIECE ? left : PIECE;
+		char *to = buf_reserve(out, part);
+		int n;
 
-		if (n <= 0)
-			return n;
+		if (!to)
+			return err_set(err, ERR_TOO_LARGE,
+				       "a file is too large");
+		n = virStreamRecv(s, to, part);
+		if (n < 0)
+			return host_err(p->host, "read a file", err);
+		if (n == 0)
+			break;
 		buf_grew(out, (size_t)n);
+		left -= (size_t)n;
 	}
+	if (virStreamFinish(s) < 0)
+		return host_err(p->host, "read a file", err);
+	return 0;
+}
+
+static int receive_part(struct pool_at *p, virStorageVolPtr v, int64_t at,
+			size_t len, struct buf *out, struct err *err)
+{
+	virStreamPtr s = virStreamNew(p->conn, 0);
+	int rc = -1;
+
+	if (!s)
+		return host_err(p->host, "read a file", err);
+	if (virStorageVolDownload(v, s, (unsigned long long)at, len, 0) < 0)
+		host_err(p->host, "read a file", err);
+	else
+		rc = receive_into(p, s, len, out, err);
+	if (rc < 0)
+		virStreamAbort(s);
+	virStreamFree(s);
+	return rc;
 }
 
 int pool_receive_tail(struct pool_at *p, virStorageVolPtr v, size_t length,
 		      struct buf *out, struct err *err)
 {
-	virStreamPtr s = virStreamNew(p->conn, 0);
-	const struct flow f = {.fd = -1};
-	unsigned long long at = 0;
 	virStorageVolInfo seen;
-	int rc;
+	size_t there;
 
-	if (!s)
+	if (virStorageVolGetInfo(v, &seen) < 0)
 		return host_err(p->host, "read a file", err);
-	rc = virStorageVolGetInfoFlags(v, &seen,
-				       VIR_STORAGE_VOL_USE_ALLOCATION);
-	if (rc == 0 && seen.capacity > length)
-		at = seen.capacity - length;
-	if (rc == 0)
-		rc = virStorageVolDownload(v, s, at, 0, 0);
-	if (rc == 0)
-		rc = receive_into(s, out);
-	return end(p, s, rc, &f, "read a file", err);
+	there = (size_t)seen.capacity;
+	if (length > there)
+		length = there;
+	/* None asked for would be all that there is. */
+	if (!length)
+		return 0;
+	return receive_part(p, v, (int64_t)(there - length), length, out, err);
 }

@@ -17,10 +17,16 @@ static int state_of(const struct found *m, int *ret, struct err *err)
 static int unless_off(const struct found *m, int r, const char *what,
 		      struct err *err)
 {
+	struct err none;
+	int state;
+
 	if (r == 0)
 		return 0;
 	host_err(m->host, what, err);
-	return virDomainIsActive(m->domain) == 0 ? 0 : -1;
+	if (state_of(m, &state, &none) < 0)
+		return -1;
+	return state == VIR_DOMAIN_SHUTOFF || state == VIR_DOMAIN_SHUTDOWN ? 0
+									   : -1;
 }
 
 static int was_asked(struct domain_facts *f, struct arena *a, void *ctx,

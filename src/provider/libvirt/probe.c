@@ -91,15 +91,19 @@ static int write_xml(const struct trial *t, struct buf *out, struct err *err)
 	return xml_finish(x, out, err);
 }
 
-static enum outcome wait_for_end(struct host *h, virDomainPtr d)
+static enum outcome wait_for_end(struct host *h, virDomainPtr d,
+				 struct err *err)
 {
 	const struct provider_conf *conf = h->lv->conf;
 	int state, reason;
 
 	for (int waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
-		/* It is gone with its end. */
-		if (virDomainGetState(d, &state, &reason, 0) < 0 ||
-		    state == VIR_DOMAIN_SHUTOFF)
+		if (virDomainGetState(d, &state, &reason, 0) < 0) {
+			host_err(h, "look at a guest", err);
+			/* It is gone with its end. */
+			return err->code == ERR_NOT_FOUND ? WORKS : FAILS;
+		}
+		if (state == VIR_DOMAIN_SHUTOFF)
 			return WORKS;
 		conf->sleep(conf->ctx, LOOK_MS);
 	}
@@ -122,7 +126,7 @@ static enum outcome try_it(struct host *h, virConnectPtr conn,
 			host_err(h, "start a guest", err);
 	}
 	buf_release(&xml);
-	return d ? wait_for_end(h, d) : FAILS;
+	return d ? wait_for_end(h, d, err) : FAILS;
 }
 
 static bool wants_limits(const struct lv *lv)

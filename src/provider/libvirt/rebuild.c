@@ -57,11 +57,12 @@ static int rebuild(const struct found *m, struct machine_spec *spec,
 	struct host *h = m->host;
 	struct rebuilt ctx = *to;
 
+	if (check_image(m, to, a, err) < 0 ||
+	    machine_kill(h, m->domain, err) < 0)
+		return -1;
 	if (h->fake)
 		return facts_change(h, m->domain, put_root, &ctx, err);
-	if (check_image(m, to, a, err) < 0 ||
-	    machine_kill(h, m->domain, err) < 0 ||
-	    h->disks->remove(h, disk_name(m->uuid, DISK_ROOT, a), err) < 0 ||
+	if (h->disks->remove(h, disk_name(m->uuid, DISK_ROOT, a), err) < 0 ||
 	    launch_make_root(h, m->uuid, to->image, to->gib, a, err) < 0 ||
 	    make_seed(m, spec, a, err) < 0)
 		return -1;

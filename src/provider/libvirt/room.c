@@ -132,8 +132,8 @@ static void look(struct lv *lv, struct host *h, struct place_host *to,
 	h->looked_at = now;
 	h->deaf[0] = '\0';
 	if (host_room(h, &h->room, &err) < 0)
-		snprintf(h->deaf, sizeof(h->deaf), "cannot be asked: %.90s",
-			 err.msg);
+		snprintf(h->deaf, sizeof(h->deaf), "cannot be asked: %.100s",
+			 err.provider_msg[0] ? err.provider_msg : err.msg);
 }
 
 static void count_holds(const struct lv *lv, const struct host *h,

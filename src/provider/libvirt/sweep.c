@@ -2,13 +2,18 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/uuid.h"
 #include "provider/libvirt/disk.h"
-#include "provider/libvirt/driver.h"
+#include "provider/libvirt/group.h"
+#include "provider/libvirt/intent.h"
+#include "provider/libvirt/machine.h"
+#include "provider/libvirt/nic.h"
 #include "provider/libvirt/room.h"
 
 enum { EVERY_MS = 10000 };
@@ -65,6 +70,88 @@ static void sweep_host(struct host *h, struct arena *a)
 		closedir(d);
 }
 
+/* A launch that was not finished. */
+struct left {
+	struct list list;
+	struct host *host;
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	uint64_t since; /* when it is certain what became of it */
+};
+
+static struct left *find_left(const struct lv *lv, const struct host *h,
+			      const char *uuid)
+{
+	for (struct list *l = lv->left.next; l != &lv->left; l = l->next) {
+		struct left *one = CONTAINER_OF(l, struct left, list);
+
+		if (one->host == h && strcmp(one->uuid, uuid) == 0)
+			return one;
+	}
+	return NULL;
+}
+
+void sweep_later(struct host *h, const char *uuid, bool sent)
+{
+	struct lv *lv = h->lv;
+	struct left *one;
+
+	pthread_mutex_lock(&lv->placing);
+	one = find_left(lv, h, uuid);
+	if (!one) {
+		one = xcalloc(1, sizeof(*one));
+		one->host = h;
+		memcpy(one->uuid, uuid, sizeof(one->uuid));
+		list_add(&lv->left, &one->list);
+	}
+	one->since = clock_mono(lv->conf->clock) +
+		     (sent ? lv->base.facts.call_ms : 0);
+	pthread_mutex_unlock(&lv->placing);
+}
+
+void sweep_release(struct lv *lv)
+{
+	struct list *l;
+
+	while ((l = list_pop(&lv->left)))
+		free(CONTAINER_OF(l, struct left, list));
+}
+
+/* True when there is nothing of it any more, or somebody has it. */
+static bool clean(const struct left *one, struct arena *a)
+{
+	auto_domain virDomainPtr domain = NULL;
+	struct host *h = one->host, *begun;
+	struct err err = {0};
+
+	if (host_domain(h, one->uuid, &domain, &err) == 0)
+		return true;
+	if (err.code != ERR_NOT_FOUND ||
+	    nic_drop(h->lv, h, one->uuid, NULL, &err) < 0 ||
+	    machine_remove_files(h, one->uuid, a, &err) < 0)
+		return false;
+	log_info("libvirt",
+		 "host %s: of an unfinished launch, %s, nothing is left",
+		 h->name, one->uuid);
+	if (intent_read(h->lv, one->uuid, &begun) == INTENT_HOST && begun == h)
+		intent_drop(h->lv, one->uuid);
+	return true;
+}
+
+static void sweep_left(struct lv *lv, uint64_t now, struct arena *a)
+{
+	struct list *next;
+
+	for (struct list *l = lv->left.next; l != &lv->left; l = next) {
+		struct left *one = CONTAINER_OF(l, struct left, list);
+
+		next = l->next;
+		if (now < one->since || !clean(one, a))
+			continue;
+		list_remove(l);
+		free(one);
+	}
+}
+
 static bool is_launching(struct lv *lv)
 {
 	for (struct list *l = lv->holds.next; l != &lv->holds; l = l->next)
@@ -86,7 +173,9 @@ void sweep(struct lv *lv)
 		for (size_t i = 0; i < lv->n_hosts; i++)
 			if (lv->hosts[i]->embedded)
 				sweep_host(lv->hosts[i], &a);
+		sweep_left(lv, now, &a);
 		arena_release(&a);
 	}
 	pthread_mutex_unlock(&lv->placing);
+	group_catch_up(lv);
 }
