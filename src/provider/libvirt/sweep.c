@@ -112,10 +112,13 @@ void sweep_later(struct host *h, const char *uuid, bool sent)
 
 void sweep_release(struct lv *lv)
 {
-	struct list *l;
+	struct list *next;
 
-	while ((l = list_pop(&lv->left)))
+	for (struct list *l = lv->left.next; l != &lv->left; l = next) {
+		next = l->next;
 		free(CONTAINER_OF(l, struct left, list));
+	}
+	list_init(&lv->left);
 }
 
 /* True when there is nothing of it any more, or somebody has it. */
