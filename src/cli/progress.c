@@ -476,7 +476,9 @@ int progress_wait(struct cli *c, const struct progress_goal *goal,
 		.cli = c,
 		.goal = goal,
 		.id = node_text(goal->doc, "id"),
-		.since = time_at(goal->doc, "updatedAt"),
+		.since = goal->aim == PROGRESS_UP
+				 ? clock_wall(c->clock)
+				 : time_at(goal->doc, "updatedAt"),
 		.begun = clock_mono(c->clock),
 	};
 	struct feeds *feeds = feeds_new(c);
