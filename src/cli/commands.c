@@ -139,7 +139,9 @@ const struct command cli_commands[] = {
 	 "instance trusts; or the key that was made with the instance; or your "
 	 "own keys, when it was given those.  All of it goes away with the "
 	 "session.  What follows the name is the command; it exits with what "
-	 "that exits with, and with 255 when there was no way in.",
+	 "that exits with, and with 255 when there was no way in.\n\n"
+	 "An instance that is on its way is waited for until its guest "
+	 "answers, at most --timeout: ten minutes when that is not said.",
 	 ssh_examples, ssh_options, .fields = COMMAND_NARROW,
 	 .noun = "instance", .passes_on = true, .run = ssh_run},
 	{"login", "Sign in to a server", "[SERVER]",

@@ -54,20 +54,32 @@ static int read_instance(struct verb *v, struct node **ret, struct failure *p)
 			      "the server answered with nothing");
 }
 
-/* One that boots has nobody who could answer. */
-static int wait_until_up(struct verb *v, struct node **doc, struct failure *p)
+static bool is(const struct node *doc, const char *path, const char *word)
 {
-	const struct progress_goal goal = {
-		.kind = v->kind,
-		.doc = *doc,
-		.aim = PROGRESS_UP,
-	};
+	const char *text = node_text(doc, path);
 
-	if (args_has(&v->args, "print-config") ||
-	    progress_judge(&goal, *doc) == PROGRESS_REACHED)
+	return text && strcmp(text, word) == 0;
+}
+
+/* One that is on its way is waited for: its port is open long before anything
+ * answers there.  Of one that does not answer any more that is said. */
+static int await_guest(struct verb *v, struct node **doc, struct failure *p)
+{
+	const struct progress_goal goal = {v->kind, *doc, PROGRESS_UP, NULL};
+	const char *why;
+
+	if (is(*doc, "status.state", "pending") ||
+	    is(*doc, "status.readiness.state", "waiting")) {
+		cli_say(v->cli, "It boots; waiting until it is up...");
+		if (noun_wait(v, &goal, doc, p) < 0)
+			return -1;
+	}
+	if (!is(*doc, "status.readiness.state", "unready"))
 		return 0;
-	cli_say(v->cli, "It boots; waiting until it is up...");
-	return progress_wait(v->cli, &goal, doc, p);
+	why = node_text(*doc, "status.readiness.message");
+	cli_say(v->cli, "Its guest is not up%s%s; trying all the same.",
+		why ? ": " : "", why ? text_safe(&v->cli->arena, why) : "");
+	return 0;
 }
 
 static int64_t number(const struct node *doc, const char *name)
@@ -283,7 +295,9 @@ static int prepare(struct verb *v, struct login *l, struct failure *p)
 	struct arena *a = &v->cli->arena;
 	struct node *doc = NULL;
 
-	if (read_instance(v, &doc, p) < 0 || wait_until_up(v, &doc, p) < 0)
+	l->stays = args_has(&v->args, "print-config");
+	if (read_instance(v, &doc, p) < 0 ||
+	    (!l->stays && await_guest(v, &doc, p) < 0))
 		return -1;
 	l->id = node_text(doc, "id");
 	l->name = node_text(doc, "name");
@@ -297,7 +311,6 @@ static int prepare(struct verb *v, struct login *l, struct failure *p)
 	if (!login_is_plain(l->address))
 		return err_set(&p->err, ERR_INTERNAL, "its address is none: %s",
 			       text_safe(a, l->address));
-	l->stays = args_has(&v->args, "print-config");
 	if (login_make_folder(l, a, &p->err) < 0 || find_key(v, doc, l, p) < 0)
 		return -1;
 	return login_write_known(l, a, &p->err);

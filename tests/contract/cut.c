@@ -49,7 +49,7 @@ static int listen_at(const char *path)
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	strncpy(at.sun_path, path, sizeof(at.sun_path) - 1);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
 	unlink(path);
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
 	    listen(fd, 16) < 0)
@@ -62,7 +62,7 @@ static int connect_to(const char *path)
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	strncpy(at.sun_path, path, sizeof(at.sun_path) - 1);
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
 	if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
 		return fd;
 	close(fd);

@@ -388,6 +388,51 @@ def configuration(w, c):
     c.ssh("again", "web-1", "--print-config")
 
 
+def waits(w, c):
+    early = []
+
+    def wait_for_one():
+        """Until somebody waits: the stand-in streams its instances."""
+        while not any("event-stream" in r[3].get("Accept", "") and
+                      r[1].startswith("/v1/instances")
+                      for r in list(w.requests)):
+            time.sleep(0.01)
+
+    def come_up():
+        wait_for_one()
+        w.happen(w.one, "running", "it runs")
+        w.set(status={"state": "running", "privateIp": "10.0.0.5",
+                      "readiness": {"state": "waiting",
+                                    "message": "nobody answers"}})
+        time.sleep(0.2)
+        early.append(os.path.exists(c.out))
+        w.happen(w.one, "ready", "its guest is up")
+        w.set(status={"readiness": {"state": "ready"}})
+
+    w.set(status={"state": "pending", "privateIp": None, "publicIp": None})
+    w.requests.clear()
+    thread = threading.Thread(target=come_up, daemon=True)
+    thread.start()
+    got = c.ssh("one that is on its way", "web-1", "id")
+    thread.join()
+    check(early == [False] and options(got["argv"])[1] ==
+          ["10.0.0.5", "id"], "is waited for, until its guest is up",
+          early, got)
+    check(has(c.last.stderr, "It boots", "it runs",
+              "its guest is up") and not c.last.stdout,
+          "and how it goes is told", c.last)
+    w.set(status={"readiness": {
+        "state": "unready", "message": "its SSH\x1b does not answer"}})
+    got = c.ssh("one that does not answer any more", "web-1")
+    check(got and has(c.last.stderr, "not up: its SSH", "all the same") and
+          "\x1b" not in c.last.stderr,
+          "is tried all the same, and that is said", c.last)
+    w.set(status={"readiness": None, "state": "pending", "reason": {
+        "waitsFor": "specChange", "message": "sold out"}})
+    c.refuses("one that never gets there", "sold out", "web-1", status=1)
+    w.set(status={"state": "running", "reason": None})
+
+
 def signals(w, c):
     process = subprocess.Popen(
         [MUSTER, "ssh", "web-1"], env={**c.env, "FAKE_WAITS": "1"},
@@ -473,7 +518,7 @@ PidFile none
 def main():
     w = World()
     c = Ssh(w)
-    for part in (certificates, words, places, keys, unknown, booting,
+    for part in (certificates, words, places, keys, unknown, booting, waits,
                  nobody_there_yet, hostile, configuration, signals):
         part(w, c)
     if os.path.exists("/usr/sbin/sshd") and os.geteuid() == 0:

@@ -1179,6 +1179,10 @@ def rates():
     tap.ok(1 <= int(reply["Retry-After"]) <= 2 and
            0 < reply.json["retryAfterMs"] <= 1000 and
            reply.json["retry"] == "later", "and how long", reply.headers)
+    # Some of those after the first may have been let in, and cost what there
+    # was: it is the last word that counts.
+    while reply.status != 429 or reply is replies[first]:
+        reply = api.get(ORGS)
     time.sleep(reply.json["retryAfterMs"] / 1000 + 0.05)
     tap.eq(api.get(ORGS).status, 200, "and after that it is let in")
     tap.eq(api.get("/healthz").status, 200, "probes are not counted")

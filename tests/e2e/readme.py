@@ -80,6 +80,7 @@ def on_terminal(command, home, env):
 
 
 def follow(home, env, command, shown):
+    """Do that; the lines that were seen."""
     status, lines = on_terminal(command, home, env)
     refused = any(line.startswith("muster:") for line in shown)
     tap.ok((status != 0) == refused, f"{command}", f"status {status}",
@@ -88,6 +89,7 @@ def follow(home, env, command, shown):
     if shown:
         tap.ok(not missing, "  and what the README shows is seen", missing,
                "what was seen:", *lines)
+    return lines
 
 
 def metrics(server):

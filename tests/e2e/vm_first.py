@@ -161,7 +161,10 @@ def walk(who, place, steps):
         if words[0] == "console":
             console(who, command)
         else:
-            follow(who.home, who.env, command, shown)
+            seen = follow(who.home, who.env, command, shown)
+        if words[0] == "ssh":
+            tap.ok(any(line.startswith(f"Linux {words[1]} ") for line in seen),
+                   "  a login answers from inside it", seen)
         if words[:2] == ["instance", "create"]:
             one = is_there(who, place)
         if words[:2] == ["instance", "delete"]:

@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -26,6 +27,7 @@ BOOT = 12 * muster.PATIENCE
 
 NAMESPACE = "{https://muster.invalid/libvirt/1}"
 PREFIX = "muster-"
+UUID = "[0-9a-f-]{36}"
 
 
 def missing():
@@ -52,11 +54,12 @@ def processes(*words):
                 line = file.read().decode(errors="replace")
         except OSError:
             continue
-        begin = line.find("guest=" + PREFIX)
-        if begin < 0 or not line.split("\0")[0].endswith("x86_64") or \
+        # Others may be called nearly so.
+        name = re.search(f"guest={PREFIX}({UUID}),", line)
+        if not name or not line.split("\0")[0].endswith("x86_64") or \
                 not all(word in line for word in words):
             continue
-        uuid = line[begin + len("guest=" + PREFIX):][:36]
+        uuid = name.group(1)
         if uuid in found:
             raise AssertionError(f"{uuid} runs twice: {pid}, {found[uuid]}")
         found[uuid] = int(pid)
@@ -67,6 +70,8 @@ def definitions(place):
     """What libvirt keeps of our machines in PLACE: facts by UUID."""
     found = {}
     for path in glob.glob(os.path.join(place, PREFIX + "*.xml")):
+        if not re.fullmatch(f"{PREFIX}{UUID}.xml", os.path.basename(path)):
+            continue
         try:
             root = ElementTree.parse(path).getroot()
         except (OSError, ElementTree.ParseError):

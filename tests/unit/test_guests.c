@@ -243,6 +243,83 @@ static void another_run_begins_anew(void)
 	guests_free(r);
 }
 
+/* An agent that answers as it is written: '+', '-', or 'w' and then '+' when it
+ * is let.  At the end it has no answer, and says so. */
+struct script {
+	const char *lines;
+	atomic_size_t at;
+	sem_t asked, let;
+};
+
+static bool play(void *ctx, const char *machine)
+{
+	struct script *s = ctx;
+	char line = s->lines[s->at];
+
+	(void)machine;
+	if (line)
+		s->at++;
+	if (line == '+' || line == '-')
+		return line == '+';
+	sem_post(&s->asked);
+	if (line)
+		sem_wait(&s->let);
+	return line != 0;
+}
+
+static struct guests *begin_play(struct script *s, const char *lines)
+{
+	struct guests_conf conf = quick;
+
+	s->lines = lines;
+	s->at = 0;
+	sem_init(&s->asked, 0, 0);
+	sem_init(&s->let, 0, 0);
+	conf.ping = play;
+	conf.ctx = s;
+	told = 0;
+	return guests_new(&conf);
+}
+
+static void an_answer_that_is_missing_is_no_news(void)
+{
+	struct guest_target t = {.machine = "m", .run = 1};
+	struct script s;
+	struct guests *r = begin_play(&s, "+--+--+w-w---");
+	const char *why;
+
+	CHECK(guests_look(r, &t, &why) == READY_UNTOLD);
+	sem_wait(&s.asked);
+	sem_wait(&news);
+	CHECK(told == 1 && guests_look(r, &t, &why) == READY_NOW);
+	sem_post(&s.let);
+	sem_wait(&s.asked);
+	CHECK(told == 1 && guests_look(r, &t, &why) == READY_NOW);
+	sem_post(&s.let);
+	sem_wait(&s.asked);
+	/* But three in a row are. */
+	sem_wait(&news);
+	CHECK(told == 2 && guests_look(r, &t, &why) == READY_NOT_YET);
+	guests_free(r);
+}
+
+static void what_was_asked_of_another_run_is_no_answer(void)
+{
+	struct guest_target t = {.machine = "m", .run = 1};
+	struct script s;
+	struct guests *r = begin_play(&s, "w");
+	const char *why;
+
+	CHECK(guests_look(r, &t, &why) == READY_UNTOLD);
+	sem_wait(&s.asked);
+	t.run = 2;
+	CHECK(guests_look(r, &t, &why) == READY_UNTOLD);
+	sem_post(&s.let);
+	sem_wait(&s.asked);
+	CHECK(told == 0 && guests_look(r, &t, &why) == READY_UNTOLD);
+	guests_free(r);
+}
+
 /* More than are asked at a time; those that never answer hold up nobody for
  * longer than a try takes. */
 static void many_are_asked_at_a_time(void)
@@ -312,6 +389,8 @@ int main(void)
 	RUN(where_no_answer_says_nothing_it_is_not_told);
 	RUN(an_agent_is_as_good);
 	RUN(another_run_begins_anew);
+	RUN(an_answer_that_is_missing_is_no_news);
+	RUN(what_was_asked_of_another_run_is_no_answer);
 	RUN(many_are_asked_at_a_time);
 	RUN(the_end_does_not_wait);
 	return test_done();

@@ -1,5 +1,6 @@
 #include "provider/libvirt/boot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,20 @@ static int has_failed(struct domain_facts *f, struct arena *a, void *ctx,
 	return 0;
 }
 
-static int run(struct job *j, struct err *err)
+/* libvirt's own news of its start came before what is written down of it. */
+static void tell(const struct boot *b)
 {
-	const struct boot *b = j->ctx;
+	const struct provider_conf *conf = b->host->lv->conf;
+	char id[128];
+
+	if (!conf->changed)
+		return;
+	snprintf(id, sizeof(id), "%s@%s", b->uuid, b->host->name);
+	conf->changed(conf->listener, id);
+}
+
+static int boot(const struct boot *b, struct err *err)
+{
 	auto_domain virDomainPtr d = NULL;
 	struct err later;
 
@@ -33,6 +45,14 @@ static int run(struct job *j, struct err *err)
 	if (err->code != ERR_UNAVAILABLE && err->code != ERR_TIMEOUT)
 		(void)!facts_change(b->host, d, has_failed, err, &later);
 	return -1;
+}
+
+static int run(struct job *j, struct err *err)
+{
+	int r = boot(j->ctx, err);
+
+	tell(j->ctx);
+	return r;
 }
 
 void boot_begin(struct host *h, const char *uuid)

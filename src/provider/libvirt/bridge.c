@@ -150,9 +150,11 @@ static void carry(struct bridge *b)
 	if (machine && client && b->out.len)
 		machine = write_stream(b);
 	if (!machine || !client) {
-		/* What the machine said last is still told, if it can be. */
+		/* What either said last is still told, if it can be. */
 		if (client)
 			(void)write_socket(b);
+		if (machine)
+			(void)write_stream(b);
 		end(b);
 		return;
 	}

@@ -73,12 +73,13 @@ struct ear {
 /* AGAIN: it boots, and nothing is known of its guest any more. */
 static void hear(struct ear *e, virDomainPtr d, bool again)
 {
-	const struct provider_conf *conf;
-	char uuid[VIR_UUID_STRING_BUFLEN], id[128];
+	char uuid[VIR_UUID_STRING_BUFLEN];
 
 	pthread_mutex_lock(&e->lock);
 	if (e->host && virDomainGetUUIDString(d, uuid) == 0) {
-		conf = e->host->lv->conf;
+		const struct provider_conf *conf = e->host->lv->conf;
+		char id[128];
+
 		snprintf(id, sizeof(id), "%s@%s", uuid, e->host->name);
 		if (again)
 			guests_forget(e->host->lv->guests, id);

@@ -86,11 +86,11 @@ int facts_text(const struct domain_facts *f, struct buf *out, struct err *err)
 int facts_write(const struct domain_facts *f, struct buf *out, struct err *err)
 {
 	struct buf text = BUF_INIT(FACTS_MOST);
-	struct xml *x;
 	int r = -1;
 
 	if (facts_text(f, &text, err) == 0) {
-		x = xml_new();
+		struct xml *x = xml_new();
+
 		xml_begin(x, DOMAIN_ELEMENT);
 		xml_text(x, buf_str(&text));
 		xml_end(x);
@@ -142,10 +142,11 @@ static int save(struct host *h, virDomainPtr d, const struct domain_facts *f,
 {
 	unsigned flags = VIR_DOMAIN_AFFECT_CONFIG;
 	struct buf xml = BUF_INIT(FACTS_MOST);
-	int r = facts_write(f, &xml, err), active;
+	int r = facts_write(f, &xml, err);
 
 	if (r == 0) {
-		active = virDomainIsActive(d);
+		int active = virDomainIsActive(d);
+
 		if (active > 0)
 			flags |= VIR_DOMAIN_AFFECT_LIVE;
 		r = active < 0

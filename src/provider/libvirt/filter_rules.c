@@ -243,7 +243,7 @@ static void add_rule(struct maker *m, const struct rule *rule, const char *peer,
 		char text[INET6_ADDRSTRLEN + 4];
 
 		if (rule->prefix && (!address_plain(rule->prefix, text) ||
-				     address_is6(text) != (family == 1)))
+				     (int)address_is6(text) != family))
 			continue;
 		r = pass(m, rule, family == 1);
 		side = other_side(r->direction);

@@ -27,7 +27,7 @@ struct host_priv {
 	pthread_mutex_t trying; /* of the powers, which take a while */
 	bool tried;
 	struct host_powers powers;
-	char why[160];
+	char why[PROBE_WHY];
 	pthread_mutex_t facts; /* one change at a time: see facts.h */
 };
 
@@ -185,7 +185,7 @@ int host_powers(struct host *h, struct host_powers *ret, struct err *err)
 
 	pthread_mutex_lock(&p->trying);
 	if (!p->tried) {
-		r = probe_powers(h, &p->powers, p->why, sizeof(p->why), err);
+		r = probe_powers(h, &p->powers, p->why, err);
 		p->tried = r == 0;
 	}
 	*ret = p->powers;

@@ -295,7 +295,6 @@ int lv_launch(struct provider *p, const struct machine_spec *spec,
 	struct launch l = {.lv = lv_of(p), .spec = spec, .a = a};
 	auto_domain virDomainPtr domain = NULL;
 	struct hold *hold = NULL;
-	int r;
 
 	l.flavor = lv_flavor(l.lv, spec->flavor);
 	if (!l.flavor) {
@@ -309,6 +308,8 @@ int lv_launch(struct provider *p, const struct machine_spec *spec,
 		return -1;
 	l.sent = domain;
 	if (!domain) {
+		int r;
+
 		if (place(&l, &hold, err) < 0)
 			return -1;
 		r = make(&l, &domain, err);

@@ -1,5 +1,6 @@
 #include "provider/libvirt/network.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +134,7 @@ static int put(struct host *h, const struct netdef *want, struct arena *a,
 {
 	auto_conn virConnectPtr conn = NULL;
 	auto_network virNetworkPtr n = NULL;
-	struct netdef have, new = *want;
+	struct netdef have = {0}, new = *want;
 	struct netdef_kept kept;
 
 	if (host_take(h, &conn, err) < 0 ||
@@ -143,6 +144,7 @@ static int put(struct host *h, const struct netdef *want, struct arena *a,
 		return make(h, conn, want, err);
 	if (read_network(h, n, a, &have, &kept, err) < 0)
 		return -1;
+	assert(have.prefix); /* or it would not have been read */
 	if (strcmp(have.prefix, want->prefix) != 0)
 		return err_set(err, ERR_CONFLICT,
 			       "the network has the prefix %s", have.prefix);
@@ -362,11 +364,11 @@ int network_know(struct lv *lv, const char *id, struct arena *a,
 static void note(struct host *h, virNetworkPtr n, const char *installation,
 		 struct arena *a, struct buf *things)
 {
-	struct netdef d;
+	struct netdef d = {0};
 	struct err err;
 
 	if (strncmp(virNetworkGetName(n), "muster-", 7) == 0 &&
-	    read_network(h, n, a, &d, NULL, &err) == 0 &&
+	    read_network(h, n, a, &d, NULL, &err) == 0 && d.installation &&
 	    strcmp(d.installation, installation) == 0)
 		things_add(things, &(struct thing){.kind = THING_NETWORK,
 						   .id = d.id,

@@ -65,7 +65,6 @@ static bool is_taken(virConnectPtr conn, const struct filter *f)
 int nwfilter_put(struct host *h, const struct filter *f, struct err *err)
 {
 	auto_conn virConnectPtr conn = NULL;
-	auto_filter virNWFilterPtr made = NULL;
 	struct buf xml = BUF_INIT(XML_MOST);
 	int r;
 
@@ -73,7 +72,9 @@ int nwfilter_put(struct host *h, const struct filter *f, struct err *err)
 		return -1;
 	r = filter_write(f, &xml, err);
 	if (r == 0) {
-		made = virNWFilterDefineXML(conn, buf_str(&xml));
+		auto_filter virNWFilterPtr made =
+			virNWFilterDefineXML(conn, buf_str(&xml));
+
 		if (!made)
 			r = host_err(h, "define the filter", err);
 	}

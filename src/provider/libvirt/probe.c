@@ -156,20 +156,19 @@ static enum outcome try_with(struct host *h, virConnectPtr conn, struct trial t,
 }
 
 static int probe(struct host *h, virConnectPtr conn, struct trial t,
-		 struct host_powers *ret, char *why, size_t why_size,
-		 struct err *err)
+		 struct host_powers *ret, char *why, struct err *err)
 {
 	enum outcome o = FAILS;
 	struct err no = {0};
 
 	ret->limits = wants_limits(h->lv);
 	if (h->lv->options.tcg) {
-		snprintf(why, why_size, "the region says so");
+		snprintf(why, PROBE_WHY, "the region says so");
 	} else {
 		t.kvm = true;
 		o = try_with(h, conn, t, &ret->limits, &no);
 		ret->kvm = o == WORKS;
-		snprintf(why, why_size, "%s",
+		snprintf(why, PROBE_WHY, "%s",
 			 o == HANGS ? "KVM is there and its guests do not run"
 				    : no.provider_msg);
 	}
@@ -239,7 +238,7 @@ static struct records memory(const struct host *h, struct arena *a)
 
 /* Of an embedded host: it is up as long as we can be. */
 static bool recall(const struct host *h, struct arena *a,
-		   struct host_powers *ret, char *why, size_t why_size)
+		   struct host_powers *ret, char *why)
 {
 	struct records kept = memory(h, a);
 	struct found_out f = {0};
@@ -249,7 +248,7 @@ static bool recall(const struct host *h, struct arena *a,
 	if (!boot_id(boot) || records_get(&kept, boot, a, &f, &none) < 0 ||
 	    f.tcg != h->lv->options.tcg || f.wanted != wants_limits(h->lv))
 		return false;
-	snprintf(why, why_size, "%s", f.why ? f.why : "");
+	snprintf(why, PROBE_WHY, "%s", f.why ? f.why : "");
 	ret->kvm = f.kvm;
 	ret->limits = f.limits;
 	ret->why = f.kvm ? NULL : why;
@@ -271,8 +270,7 @@ static void keep(const struct host *h, struct arena *a,
 }
 
 static int find_out(struct host *h, virConnectPtr conn, struct arena *a,
-		    struct host_powers *ret, char *why, size_t why_size,
-		    struct err *err)
+		    struct host_powers *ret, char *why, struct err *err)
 {
 	struct trial t = {.name = h->embedded ? NAME : other_name(a)};
 	unsigned char sector[512];
@@ -284,7 +282,7 @@ static int find_out(struct host *h, virConnectPtr conn, struct arena *a,
 	make_sector(sector);
 	if (h->disks->write(h, DISK, sector, sizeof(sector), err) == 0 &&
 	    h->disks->path(h, DISK, a, &t.path, err) == 0)
-		r = probe(h, conn, t, ret, why, why_size, err);
+		r = probe(h, conn, t, ret, why, err);
 	(void)!h->disks->remove(h, DISK, &ignored);
 	if (r == 0 && h->embedded)
 		keep(h, a, ret);
@@ -292,7 +290,7 @@ static int find_out(struct host *h, virConnectPtr conn, struct arena *a,
 }
 
 int probe_powers(struct host *h, struct host_powers *ret, char *why,
-		 size_t why_size, struct err *err)
+		 struct err *err)
 {
 	struct host_powers powers = {.machine = PROBE_MACHINE};
 	auto_conn virConnectPtr conn = NULL;
@@ -302,14 +300,14 @@ int probe_powers(struct host *h, struct host_powers *ret, char *why,
 	if (host_take(h, &conn, err) < 0)
 		return -1;
 	if (h->fake) {
-		snprintf(why, why_size, "it only pretends to run machines");
+		snprintf(why, PROBE_WHY, "it only pretends to run machines");
 		powers.why = why;
 		*ret = powers;
 		return 0;
 	}
 	arena_init(&a, (size_t)1 << 20);
-	if (!h->embedded || !recall(h, &a, &powers, why, why_size))
-		r = find_out(h, conn, &a, &powers, why, why_size, err);
+	if (!h->embedded || !recall(h, &a, &powers, why))
+		r = find_out(h, conn, &a, &powers, why, err);
 	arena_release(&a);
 	if (r == 0)
 		*ret = powers;

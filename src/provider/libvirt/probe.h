@@ -6,6 +6,8 @@
 /* The hardware that guests see: every kernel for clouds has drivers for it. */
 #define PROBE_MACHINE "pc"
 
-/* WHY is where what is in the way is said. */
+enum { PROBE_WHY = 160 };
+
+/* WHY, of PROBE_WHY bytes, is where what is in the way is said. */
 int probe_powers(struct host *h, struct host_powers *ret, char *why,
-		 size_t why_size, struct err *err) MUST_CHECK;
+		 struct err *err) MUST_CHECK;

@@ -59,8 +59,7 @@ static int look_at_domains(struct host *h, virConnectPtr conn,
 
 static int look_at_disks(struct host *h, struct host_room *ret, struct err *err)
 {
-	int64_t total, free_bytes, allocated = 0, promised = 0;
-	const struct disk_info *d;
+	int64_t total, free_bytes;
 	struct items disks;
 	struct arena a;
 	int r = -1;
@@ -71,7 +70,9 @@ static int look_at_disks(struct host *h, struct host_room *ret, struct err *err)
 	arena_init(&a, (size_t)16 << 20);
 	if (h->disks->room(h, &total, &free_bytes, err) == 0 &&
 	    h->disks->list(h, &a, &disks, err) == 0) {
-		d = disks.at;
+		const struct disk_info *d = disks.at;
+		int64_t allocated = 0, promised = 0;
+
 		for (size_t i = 0; i < disks.n; i++) {
 			allocated += d[i].allocated;
 			promised += d[i].bytes;
@@ -215,8 +216,11 @@ void room_end(struct lv *lv, struct hold *hold, bool made)
 
 void room_release(struct lv *lv)
 {
-	struct list *l;
+	struct list *next;
 
-	while ((l = list_pop(&lv->holds)))
+	for (struct list *l = lv->holds.next; l != &lv->holds; l = next) {
+		next = l->next;
 		free(CONTAINER_OF(l, struct hold, list));
+	}
+	list_init(&lv->holds);
 }

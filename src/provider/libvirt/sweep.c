@@ -1,6 +1,5 @@
 #include "provider/libvirt/sweep.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/mem.h"
 #include "base/uuid.h"
 #include "provider/libvirt/disk.h"
+#include "provider/libvirt/file.h"
 #include "provider/libvirt/group.h"
 #include "provider/libvirt/intent.h"
 #include "provider/libvirt/machine.h"
@@ -52,22 +52,24 @@ static bool is_nobodys(struct host *h, const char *uuid)
 
 static void sweep_host(struct host *h, struct arena *a)
 {
-	DIR *d = opendir(arena_join(a, h->folder, DISK_FOLDER, NULL));
-	struct dirent *entry;
+	const char *folder = arena_join(a, h->folder, DISK_FOLDER, NULL);
+	struct items names = {0};
+	const char *const *name;
+	struct err err;
 
-	while (d && (entry = readdir(d))) {
+	if (file_names(folder, a, &names, &err) < 0)
+		return; /* there was none yet */
+	name = names.at;
+	for (size_t i = 0; i < names.n; i++) {
 		char uuid[UUID_LEN + 1];
 
-		if (!is_machines(entry->d_name, uuid) || !is_nobodys(h, uuid))
+		if (!is_machines(name[i], uuid) || !is_nobodys(h, uuid))
 			continue;
 		log_info("libvirt", "host %s: %s is nobody's, and removed",
-			 h->name, entry->d_name);
-		if (unlinkat(dirfd(d), entry->d_name, 0) < 0)
-			log_warn("libvirt", "%s: %s", entry->d_name,
-				 strerror(errno));
+			 h->name, name[i]);
+		if (unlink(arena_join(a, folder, "/", name[i], NULL)) < 0)
+			log_warn("libvirt", "%s: %s", name[i], strerror(errno));
 	}
-	if (d)
-		closedir(d);
 }
 
 /* A launch that was not finished. */
@@ -110,10 +112,13 @@ void sweep_later(struct host *h, const char *uuid, bool sent)
 
 void sweep_release(struct lv *lv)
 {
-	struct list *l;
+	struct list *next;
 
-	while ((l = list_pop(&lv->left)))
+	for (struct list *l = lv->left.next; l != &lv->left; l = next) {
+		next = l->next;
 		free(CONTAINER_OF(l, struct left, list));
+	}
+	list_init(&lv->left);
 }
 
 /* True when there is nothing of it any more, or somebody has it. */
