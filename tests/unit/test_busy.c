@@ -191,20 +191,6 @@ static void work_that_is_stuck_keeps_nobody_out(void)
 	end_full(&s, &w);
 }
 
-static void slow_answers_keep_nobody_out_for_long(void)
-{
-	struct serving s = {.conf = {.crowded_ms = 60000}};
-	struct wire w;
-
-	start_busy(&s);
-	w = wire_open(s.address);
-	CHECK(reply_status(&w, SLOW) == 200);
-	CHECK(reply_status(&w, SLOW) == 200);
-	is_let_in(&s);
-	wire_close(&w);
-	serving_stop(&s, 5000);
-}
-
 struct crowd {
 	struct serving s;
 	struct wire first, slow[SLOW_ONES], gone[2];
@@ -266,6 +252,29 @@ static void who_is_late_twice_is_behind(void)
 	serving_stop(&c.s, 5000);
 }
 
+/* It comes while one is answered slowly, and has several more behind it. */
+static void who_comes_when_turns_are_long_is_told_so(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 1}};
+	struct wire w, guest;
+
+	start_busy(&s);
+	w = wire_open(s.address);
+	atomic_store(&busy.gated, true);
+	wire_puts(&w, SLOW SLOW SLOW SLOW SLOW SLOW);
+	CHECK(reaches(&busy.waits, 1));
+	guest = wire_open(s.address);
+	wire_puts(&guest, GET);
+	sem_post(&busy.gate);
+	CHECK(reply_status(&guest, "") == 503);
+	CHECK(wire_ends(&guest));
+	wire_close(&guest);
+	for (int i = 0; i < 6; i++)
+		CHECK(reply_status(&w, "") == 200);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+}
+
 static void wait_at_gate(struct post *p)
 {
 	(void)p;
@@ -321,7 +330,7 @@ int main(void)
 	RUN(who_comes_to_a_short_crowd_is_let_in_after_it);
 	RUN(waiting_for_something_else_is_not_work);
 	RUN(work_that_is_stuck_keeps_nobody_out);
-	RUN(slow_answers_keep_nobody_out_for_long);
+	RUN(who_comes_when_turns_are_long_is_told_so);
 	RUN(being_late_once_is_not_being_behind);
 	RUN(who_is_late_twice_is_behind);
 	RUN(nothing_is_done_for_who_has_left);
