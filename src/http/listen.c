@@ -15,8 +15,9 @@
 /* Connections taken in one go before others get their turn. */
 enum { BATCH = 64, BACKLOG = 1024 };
 
-/* Going through those that have come takes long. */
-enum { BUSY_MS = 50 };
+/* Going through those that have come takes long; and it is over when it has not
+ * been so for a while. */
+enum { BUSY_MS = 50, CALM_MS = 100 };
 
 /* Of those that find no room, so many are taken in a millisecond, and so many
  * at once after a while; the others wait in the accept queue, where they cost
@@ -335,15 +336,17 @@ static bool is_full(const struct server *s)
 	return s->stats.connections >= s->conf.max_connections;
 }
 
-static bool works_enough(const struct server *s)
+/* As much is done as should be at a time; and not because nothing moves. */
+static bool does_enough(const struct server *s)
 {
-	return s->working >= s->conf.max_working &&
-	       loop_now(s->loop) < s->worked_ms + s->conf.stuck_ms;
+	return s->last_ms >= BUSY_MS ||
+	       (s->working >= s->conf.max_working &&
+		loop_now(s->loop) < s->worked_ms + s->conf.stuck_ms);
 }
 
 static bool has_room(const struct server *s)
 {
-	return !is_full(s) && s->last_ms < BUSY_MS && !works_enough(s);
+	return !is_full(s) && !s->crowded_ms;
 }
 
 /* Whoever waited in the accept queue may have left: what they sent before is
@@ -384,12 +387,15 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 		on_plain(c, fd);
 }
 
+/* Many are answered together, and then for a moment little is worked on: that
+ * is no room. */
 void listen_note(struct server *s)
 {
-	if (has_room(s))
-		s->crowded_ms = 0;
-	else if (!s->crowded_ms)
-		s->crowded_ms = loop_now(s->loop);
+	if (!does_enough(s))
+		return;
+	s->enough_ms = loop_now(s->loop);
+	if (!s->crowded_ms)
+		s->crowded_ms = s->enough_ms;
 }
 
 /* Not only for a moment. */
@@ -418,6 +424,8 @@ static bool may_take(struct server *s)
 {
 	uint64_t now = loop_now(s->loop);
 
+	if (now >= s->enough_ms + CALM_MS)
+		s->crowded_ms = 0;
 	if (has_room(s) || s->stopping)
 		return true;
 	if ((is_full(s) || is_crowded(s, now)) && may_welcome(s, now))

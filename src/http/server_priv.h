@@ -39,6 +39,7 @@ struct server {
 	uint64_t last_ms;    /* how long that took the time before */
 	unsigned working;    /* requests that the handler works on */
 	uint64_t worked_ms;  /* when it began, or was last done with one */
+	uint64_t enough_ms;  /* when enough was last done at a time */
 	uint64_t crowded_ms; /* since when there is no room; 0: there is */
 	bool dirty;          /* something was resumed: it must run */
 	bool paused;         /* out of descriptors: no accepting until a tick */
