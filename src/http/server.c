@@ -104,14 +104,13 @@ static void stop_step(struct server *s)
 static void before_sleep(void *ctx)
 {
 	struct server *s = ctx;
-	int runs = 0;
 
 	if (s->stopping)
 		stop_step(s);
-	if (s->ran || s->dirty)
-		while (wants_run(s) && runs++ < RUNS_MOST &&
-		       server_turn(s) < TURN_MS)
-			run(s);
+	for (int runs = 0; (s->ran || s->dirty) && runs < RUNS_MOST &&
+			   wants_run(s) && server_turn(s) < TURN_MS;
+	     runs++)
+		run(s);
 	s->last_ms = server_turn(s);
 	if (s->ran && wants_run(s))
 		timer_set(s->again, 0);

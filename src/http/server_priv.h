@@ -21,9 +21,8 @@
 
 struct request;
 
-/* Who has waited for so long may have given up; then there is nothing to do.
- * Not looked at otherwise: it takes a call of the kernel's, and some close
- * their side when they have said what they want. */
+/* Who has waited for so long may have given up.  Not looked at before: that is a
+ * call of the kernel's, and some close their side once they have asked. */
 enum { GONE_MS = 10 };
 
 struct server {
@@ -106,8 +105,7 @@ void listen_note(struct server *s); /* whether there is room, every turn */
 void conn_due(struct conn *c, struct list *list);
 void conn_shut(struct conn *c);
 
-/* Its client has closed its side. */
-bool conn_has_ended(const struct conn *c);
+bool conn_has_ended(const struct conn *c); /* closed by its client */
 
 /* Write a whole answer past libmicrohttpd, which is still reading, and close:
  * the only way to answer before a request has arrived. */
