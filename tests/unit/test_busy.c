@@ -63,25 +63,31 @@ static void start_busy(struct serving *s)
 	serving_start(s);
 }
 
+/* Whoever comes now has one request, and what must always be answered is. */
+static void is_a_guest(struct serving *s)
+{
+	struct wire w = wire_open(s->address);
+
+	CHECK(reply_status(&w, GET) == 503);
+	CHECK(wire_ends(&w));
+	wire_close(&w);
+	w = wire_open(s->address);
+	CHECK(reply_status(&w, ALWAYS) == 200);
+	CHECK(wire_ends(&w));
+	wire_close(&w);
+}
+
 static void a_guest_has_one_request(void)
 {
 	struct serving s = {.conf = {.max_connections = ROOM}};
-	struct wire w[ROOM], guest;
+	struct wire w[ROOM];
 
 	start_busy(&s);
 	for (int i = 0; i < ROOM; i++) {
 		w[i] = wire_open(s.address);
 		CHECK(reply_status(&w[i], GET) == 200);
 	}
-	guest = wire_open(s.address);
-	CHECK(reply_status(&guest, GET) == 503);
-	CHECK(wire_ends(&guest));
-	wire_close(&guest);
-	/* What must always be answered is. */
-	guest = wire_open(s.address);
-	CHECK(reply_status(&guest, ALWAYS) == 200);
-	CHECK(wire_ends(&guest));
-	wire_close(&guest);
+	is_a_guest(&s);
 	for (int i = 0; i < ROOM; i++) {
 		CHECK(reply_status(&w[i], GET) == 200);
 		wire_close(&w[i]);
@@ -143,16 +149,9 @@ static void is_let_in(struct serving *s)
 static void who_comes_to_a_crowd_is_told_so(void)
 {
 	struct serving s = {.conf = {.crowded_ms = 1, .stuck_ms = 60000}};
-	struct wire w = start_full(&s, HELD), guest;
+	struct wire w = start_full(&s, HELD);
 
-	guest = wire_open(s.address);
-	CHECK(reply_status(&guest, GET) == 503);
-	CHECK(wire_ends(&guest));
-	wire_close(&guest);
-	guest = wire_open(s.address);
-	CHECK(reply_status(&guest, ALWAYS) == 200);
-	CHECK(wire_ends(&guest));
-	wire_close(&guest);
+	is_a_guest(&s);
 	end_full(&s, &w);
 }
 
