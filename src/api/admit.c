@@ -115,7 +115,8 @@ bool admit_call(struct call *c)
 	if (c->route->flags & ROUTE_PROBE)
 		return true;
 	if (c->x->guest)
-		shed(c, "too many connections");
+		shed(c, "too many connections, or too much to do: try again "
+			"in a moment");
 	else if (c->x->behind_ms > ADMIT_LATE_MS)
 		shed(c, "more is asked for than the server can do: try again "
 			"in a moment");

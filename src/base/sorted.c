@@ -291,3 +291,17 @@ void *sorted_next(struct sorted_walk *w)
 	}
 	return NULL;
 }
+
+const void *sorted_ahead(const struct sorted_walk *w, size_t n)
+{
+	size_t i = w->i + n, run = w->run;
+
+	for (; run < w->set->n && run < w->run + 2; run++) {
+		const struct sorted_run *r = w->set->tops[run].run;
+
+		if (i < r->n)
+			return r->members[i].is;
+		i -= r->n;
+	}
+	return NULL;
+}

@@ -42,3 +42,7 @@ struct sorted_walk sorted_from(const struct sorted *s, const char *after);
 
 /* NULL at the end. */
 void *sorted_next(struct sorted_walk *w);
+
+/* The member that follows after N others, or NULL when it is not known without
+ * a search: to fetch ahead what a walk will need. */
+const void *sorted_ahead(const struct sorted_walk *w, size_t n);

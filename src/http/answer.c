@@ -36,6 +36,7 @@ void answer_send(struct request *r, unsigned status,
 	r->timer = NULL;
 	if (!held)
 		return;
+	request_rest(r);
 	list_remove(&r->link);
 	MHD_resume_connection(c->mhd);
 	server_poke(r->server);
@@ -144,6 +145,7 @@ static void answer_after(struct exchange *x, uint64_t ms,
 		return;
 	if (!r->timer)
 		r->timer = timer_new(r->server->loop, on_after, r);
+	request_rest(r);
 	r->after = fn;
 	timer_set(r->timer, ms);
 }

@@ -15,10 +15,14 @@
 /* Connections taken in one go before others get their turn. */
 enum { BATCH = 64, BACKLOG = 1024 };
 
+/* Going through those that have come takes long; and it is over when it has not
+ * been so for a while. */
+enum { BUSY_MS = 50, CALM_MS = 100 };
+
 /* Of those that find no room, so many are taken in a millisecond, and so many
  * at once after a while; the others wait in the accept queue, where they cost
  * nothing. */
-enum { GUESTS_PER_MS = 2, GUESTS_AT_ONCE = 64 };
+enum { GUESTS_PER_MS = 1, GUESTS_AT_ONCE = 64 };
 
 /* Everyone at one address. */
 struct peer {
@@ -332,6 +336,19 @@ static bool is_full(const struct server *s)
 	return s->stats.connections >= s->conf.max_connections;
 }
 
+/* As much is done as should be at a time; and not because nothing moves. */
+static bool does_enough(const struct server *s)
+{
+	return s->last_ms >= BUSY_MS ||
+	       (s->working >= s->conf.max_working &&
+		loop_now(s->loop) < s->worked_ms + s->conf.stuck_ms);
+}
+
+static bool has_room(const struct server *s)
+{
+	return !is_full(s) && !s->crowded_ms;
+}
+
 /* Whoever waited in the accept queue may have left: what they sent before is
  * not worth reading. */
 static bool has_left(int fd)
@@ -350,7 +367,7 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 	c->server = s;
 	c->from = *from;
 	c->fresh = true;
-	c->guest = is_full(s);
+	c->guest = !has_room(s);
 	c->fd = -1;
 	list_init(&c->due);
 	list_add(&s->conns, &c->link);
@@ -370,23 +387,49 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 		on_plain(c, fd);
 }
 
-/* Whether one more that finds no room may be taken now; otherwise a little
- * later. */
-static bool may_take(struct server *s)
+/* Many are answered together, and then for a moment little is worked on: that
+ * is no room. */
+void listen_note(struct server *s)
 {
-	uint64_t now = loop_now(s->loop);
+	if (!does_enough(s))
+		return;
+	s->enough_ms = loop_now(s->loop);
+	if (!s->crowded_ms)
+		s->crowded_ms = s->enough_ms;
+}
+
+/* Not only for a moment. */
+static bool is_crowded(const struct server *s, uint64_t now)
+{
+	return s->crowded_ms && now > s->crowded_ms + s->conf.crowded_ms;
+}
+
+/* Whether one more that finds no room may be taken now. */
+static bool may_welcome(struct server *s, uint64_t now)
+{
 	uint64_t more = (now - s->welcomed_ms) * GUESTS_PER_MS;
 
-	if (!is_full(s) || s->stopping)
-		return true;
 	s->welcomed_ms = now;
 	s->welcome += more < GUESTS_AT_ONCE ? (unsigned)more : GUESTS_AT_ONCE;
 	if (s->welcome > GUESTS_AT_ONCE)
 		s->welcome = GUESTS_AT_ONCE;
-	if (s->welcome) {
-		s->welcome--;
+	if (!s->welcome)
+		return false;
+	s->welcome--;
+	return true;
+}
+
+/* Whether one more may be taken now; otherwise a little later. */
+static bool may_take(struct server *s)
+{
+	uint64_t now = loop_now(s->loop);
+
+	if (now >= s->enough_ms + CALM_MS)
+		s->crowded_ms = 0;
+	if (has_room(s) || s->stopping)
 		return true;
-	}
+	if ((is_full(s) || is_crowded(s, now)) && may_welcome(s, now))
+		return true;
 	poller_want(s->listen, 0);
 	timer_set(s->breath, 1);
 	return false;

@@ -173,6 +173,26 @@ static enum MHD_Result take_body(struct request *r, const char *bytes,
 	return MHD_NO;
 }
 
+static void request_work(struct request *r)
+{
+	struct server *s = r->server;
+
+	r->works = true;
+	if (s->working++ == 0)
+		s->worked_ms = loop_now(s->loop);
+}
+
+void request_rest(struct request *r)
+{
+	struct server *s = r->server;
+
+	if (!r->works)
+		return;
+	r->works = false;
+	s->working--;
+	s->worked_ms = loop_now(s->loop);
+}
+
 static enum MHD_Result deliver(struct request *r)
 {
 	struct server *s = r->server;
@@ -191,6 +211,8 @@ static enum MHD_Result deliver(struct request *r)
 	if (r->phase == PHASE_CALLED) {
 		r->phase = PHASE_HELD;
 		list_add(&s->held, &r->link);
+		if (!r->timer)
+			request_work(r);
 		MHD_suspend_connection(r->conn->mhd);
 	}
 	return MHD_YES;
@@ -261,6 +283,7 @@ void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
 void request_orphan(struct request *r)
 {
 	assert(r->phase == PHASE_HELD);
+	request_rest(r);
 	r->phase = PHASE_ORPHAN;
 	r->known = true;
 	r->server = NULL;

@@ -31,6 +31,7 @@ struct request {
 	bool known; /* libmicrohttpd may still name this orphan */
 	bool over;  /* this orphan has been answered */
 	bool last;  /* its connection takes no other after it */
+	bool works; /* held, and counted in the server's working */
 	size_t target_len;
 	char target[192];
 	struct arena arena;
@@ -63,6 +64,9 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 			     size_t *upload_size, void **request);
 void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
 		  enum MHD_RequestTerminationCode why);
+
+/* R no longer works: it is answered, or waits for something else. */
+void request_rest(struct request *r);
 
 /* The server goes: from now on R is its handler's alone. */
 void request_orphan(struct request *r);

@@ -104,18 +104,18 @@ static void stop_step(struct server *s)
 static void before_sleep(void *ctx)
 {
 	struct server *s = ctx;
-	int runs = 0;
 
 	if (s->stopping)
 		stop_step(s);
-	if (!s->ran && !s->dirty)
-		return;
-	while (wants_run(s) && runs++ < RUNS_MOST && server_turn(s) < TURN_MS)
+	for (int runs = 0; (s->ran || s->dirty) && runs < RUNS_MOST &&
+			   wants_run(s) && server_turn(s) < TURN_MS;
+	     runs++)
 		run(s);
 	s->last_ms = server_turn(s);
-	s->ran = false;
-	if (wants_run(s))
+	if (s->ran && wants_run(s))
 		timer_set(s->again, 0);
+	s->ran = false;
+	listen_note(s);
 }
 
 static void close_late(struct server *s)
@@ -237,6 +237,9 @@ static unsigned or_else(unsigned value, unsigned otherwise)
 static void fill_defaults(struct server_conf *c)
 {
 	c->max_connections = or_else(c->max_connections, 4096);
+	c->max_working = or_else(c->max_working, 512);
+	c->crowded_ms = or_else(c->crowded_ms, 100);
+	c->stuck_ms = or_else(c->stuck_ms, 1000);
 	c->max_body = c->max_body ? c->max_body : (size_t)1 << 20;
 	c->max_head = c->max_head ? c->max_head : (size_t)16 << 10;
 	c->idle_ms = or_else(c->idle_ms, 75 * 1000);

@@ -28,6 +28,8 @@ struct server_conf {
 	const char *tls_client_ca;      /* ask for client certificates */
 	unsigned max_connections;       /* in all */
 	unsigned max_per_address;       /* 0: no limit of its own */
+	unsigned max_working;           /* requests at a time: see below */
+	unsigned crowded_ms, stuck_ms;  /* see below */
 	size_t max_body;                /* bytes */
 	size_t max_head;                /* bytes of request line + headers */
 	unsigned idle_ms;               /* keep-alive without a request */
@@ -50,7 +52,15 @@ struct server_stats {
 	uint64_t streams;     /* open now */
 };
 
-/* Limits that are 0 get the defaults of docs/operating.md.  The names of the
+/* While the handler works on max_working requests, or takes long to go through
+ * those that have come, nobody new is let in: the more connections are served
+ * at a time, the longer each takes.  They wait in the kernel's queue, where they
+ * cost nothing; after crowded_ms of this some are let in as guests, to be told
+ * so.  When none of them has been answered for stuck_ms it is not for want of
+ * time: they are let in as if nothing were worked on.  What waits by
+ * exchange_after() is not.
+ *
+ * Limits that are 0 get the defaults of docs/operating.md.  The names of the
  * TLS files must live as long as the server. */
 int server_start(struct loop *l, const struct server_conf *conf,
 		 struct server **out, struct err *err);

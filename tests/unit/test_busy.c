@@ -4,8 +4,10 @@
 #include "handler.h"
 #include "test.h"
 
-#define SLOW   "GET /slow HTTP/1.1\r\n" HOST "\r\n"
-#define ALWAYS "GET /always HTTP/1.1\r\n" HOST "\r\n"
+#define SLOW    "GET /slow HTTP/1.1\r\n" HOST "\r\n"
+#define HELD    "GET /held HTTP/1.1\r\n" HOST "\r\n"
+#define PATIENT "GET /patient HTTP/1.1\r\n" HOST "\r\n"
+#define ALWAYS  "GET /always HTTP/1.1\r\n" HOST "\r\n"
 
 enum { ROOM = 3, SLOW_ONES = 4, IDLE_MOST = SERVER_GUESTS };
 
@@ -31,6 +33,13 @@ static void answer_slowly(struct exchange *x)
 	atomic_fetch_add(&seen.handled, 1);
 }
 
+static void wait_patiently(struct exchange *x)
+{
+	seen.held = x;
+	exchange_after(x, 60000, answer_held);
+	atomic_fetch_add(&seen.handled, 1);
+}
+
 static void handle_busy(void *ctx, struct exchange *x)
 {
 	if (x->behind_ms > atomic_load(&busy.behind))
@@ -39,6 +48,8 @@ static void handle_busy(void *ctx, struct exchange *x)
 		answer_slowly(x);
 	else if (strcmp(x->target, "/always") == 0)
 		answer_echo(x);
+	else if (strcmp(x->target, "/patient") == 0)
+		wait_patiently(x);
 	else
 		handle(ctx, x);
 }
@@ -52,25 +63,31 @@ static void start_busy(struct serving *s)
 	serving_start(s);
 }
 
+/* Whoever comes now has one request, and what must always be answered is. */
+static void is_a_guest(struct serving *s)
+{
+	struct wire w = wire_open(s->address);
+
+	CHECK(reply_status(&w, GET) == 503);
+	CHECK(wire_ends(&w));
+	wire_close(&w);
+	w = wire_open(s->address);
+	CHECK(reply_status(&w, ALWAYS) == 200);
+	CHECK(wire_ends(&w));
+	wire_close(&w);
+}
+
 static void a_guest_has_one_request(void)
 {
 	struct serving s = {.conf = {.max_connections = ROOM}};
-	struct wire w[ROOM], guest;
+	struct wire w[ROOM];
 
 	start_busy(&s);
 	for (int i = 0; i < ROOM; i++) {
 		w[i] = wire_open(s.address);
 		CHECK(reply_status(&w[i], GET) == 200);
 	}
-	guest = wire_open(s.address);
-	CHECK(reply_status(&guest, GET) == 503);
-	CHECK(wire_ends(&guest));
-	wire_close(&guest);
-	/* What must always be answered is. */
-	guest = wire_open(s.address);
-	CHECK(reply_status(&guest, ALWAYS) == 200);
-	CHECK(wire_ends(&guest));
-	wire_close(&guest);
+	is_a_guest(&s);
 	for (int i = 0; i < ROOM; i++) {
 		CHECK(reply_status(&w[i], GET) == 200);
 		wire_close(&w[i]);
@@ -96,6 +113,81 @@ static void one_more_than_the_guests_is_turned_away(void)
 	CHECK(drains(&s, 0));
 	CHECK(reply_once(s.address, GET) == 200);
 	serving_stop(&s, 5000);
+}
+
+/* One request is worked on, which is as many as may be. */
+static struct wire start_full(struct serving *s, const char *request)
+{
+	struct wire w;
+
+	s->conf.max_working = 1;
+	start_busy(s);
+	w = wire_open(s->address);
+	wire_puts(&w, request);
+	CHECK(reaches(&seen.handled, 1));
+	return w;
+}
+
+static void end_full(struct serving *s, struct wire *w)
+{
+	serving_do(s, answer_the_held);
+	CHECK(reply_status(w, "") == 201);
+	wire_close(w);
+	serving_stop(s, 5000);
+}
+
+/* Twice: a guest's connection would have ended. */
+static void is_let_in(struct serving *s)
+{
+	struct wire w = wire_open(s->address);
+
+	CHECK(reply_status(&w, GET) == 200);
+	CHECK(reply_status(&w, GET) == 200);
+	wire_close(&w);
+}
+
+static void who_comes_to_a_crowd_is_told_so(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 1, .stuck_ms = 60000}};
+	struct wire w = start_full(&s, HELD);
+
+	is_a_guest(&s);
+	end_full(&s, &w);
+}
+
+static void who_comes_to_a_short_crowd_is_let_in_after_it(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 60000, .stuck_ms = 60000}};
+	struct wire w = start_full(&s, HELD), next = wire_open(s.address);
+
+	wire_puts(&next, GET);
+	CHECK(serving_stats(&s).accepted == 1);
+	serving_do(&s, answer_the_held);
+	CHECK(reply_status(&w, "") == 201);
+	CHECK(reply_status(&next, "") == 200);
+	CHECK(reply_status(&next, GET) == 200);
+	wire_close(&next);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+}
+
+static void waiting_for_something_else_is_not_work(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 1, .stuck_ms = 60000}};
+	struct wire w = start_full(&s, PATIENT);
+
+	is_let_in(&s);
+	end_full(&s, &w);
+}
+
+/* The disk hangs, say: whoever only reads need not. */
+static void work_that_is_stuck_keeps_nobody_out(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 60000, .stuck_ms = 50}};
+	struct wire w = start_full(&s, HELD);
+
+	is_let_in(&s);
+	end_full(&s, &w);
 }
 
 struct crowd {
@@ -159,6 +251,29 @@ static void who_is_late_twice_is_behind(void)
 	serving_stop(&c.s, 5000);
 }
 
+/* It comes while one is answered slowly, and has several more behind it. */
+static void who_comes_when_turns_are_long_is_told_so(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 1}};
+	struct wire w, guest;
+
+	start_busy(&s);
+	w = wire_open(s.address);
+	atomic_store(&busy.gated, true);
+	wire_puts(&w, SLOW SLOW SLOW SLOW SLOW SLOW);
+	CHECK(reaches(&busy.waits, 1));
+	guest = wire_open(s.address);
+	wire_puts(&guest, GET);
+	sem_post(&busy.gate);
+	CHECK(reply_status(&guest, "") == 503);
+	CHECK(wire_ends(&guest));
+	wire_close(&guest);
+	for (int i = 0; i < 6; i++)
+		CHECK(reply_status(&w, "") == 200);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+}
+
 static void wait_at_gate(struct post *p)
 {
 	(void)p;
@@ -210,6 +325,11 @@ int main(void)
 {
 	RUN(a_guest_has_one_request);
 	RUN(one_more_than_the_guests_is_turned_away);
+	RUN(who_comes_to_a_crowd_is_told_so);
+	RUN(who_comes_to_a_short_crowd_is_let_in_after_it);
+	RUN(waiting_for_something_else_is_not_work);
+	RUN(work_that_is_stuck_keeps_nobody_out);
+	RUN(who_comes_when_turns_are_long_is_told_so);
 	RUN(being_late_once_is_not_being_behind);
 	RUN(who_is_late_twice_is_behind);
 	RUN(nothing_is_done_for_who_has_left);

@@ -109,6 +109,31 @@ static void keeps_order_when_filled(int (*nth)(int))
 	sorted_release(&s);
 }
 
+/* What is seen ahead is what the walk comes to; and it is seen nearly always. */
+static void what_is_ahead_is_what_comes(void)
+{
+	struct sorted s;
+	struct sorted_walk w;
+	size_t seen = 0;
+
+	sorted_init(&s, key_of);
+	for (int i = 0; i < KEYS; i++)
+		CHECK(sorted_add(&s, keys[i]));
+	w = sorted_from(&s, NULL);
+	for (int i = 0; sorted_next(&w); i++) {
+		const void *next = sorted_ahead(&w, 0);
+		const void *later = sorted_ahead(&w, 12);
+
+		CHECK(next == (i + 1 < KEYS ? keys[i + 1] : NULL));
+		if (later)
+			CHECK(later == keys[i + 13]);
+		seen += later != NULL;
+	}
+	CHECK(seen > KEYS * 9 / 10);
+	CHECK(!sorted_ahead(&w, 0));
+	sorted_release(&s);
+}
+
 static int forward(int i)
 {
 	return i;
@@ -203,5 +228,6 @@ int main(void)
 	RUN(filled_inward);
 	RUN(agrees_with_a_plain_array);
 	RUN(begins_after_a_key_that_is_not_there);
+	RUN(what_is_ahead_is_what_comes);
 	return test_done();
 }
