@@ -3,14 +3,15 @@ same daemon; a login beside a QEMU that was started by hand; and what the server
 takes with many of them.
 
 The same is: the root disk's volume on the image's, the seed's volume and its
-content, the machine's filter, the domain defined and started; and all of that
-removed.  `virsh` is one process for a machine, and is given all of it at once,
+content, the console's, the machine's filter, the domain defined and started; and
+all of that removed.  `virsh` is one process for a machine, and is given all of it at once,
 from what Muster has made.  Machines are emulated, with an empty disk but for the
 logins.  Server and floor take turns; each figure is the median of its rounds.
 
-ROUNDS in the environment says how many of those, PARALLEL how many machines at
-once, HELD how many are held.  IMAGE names a tiny image that was built; otherwise
-one is.
+ROUNDS in the environment says how many of those, LOGINS how many logins,
+PARALLEL how many machines at once, HELD how many are held, STEPS which of
+"one many held login embedded" are taken.  IMAGE names a tiny image that was
+built; otherwise one is.
 """
 
 import glob
@@ -39,7 +40,8 @@ from rig import CPUS, Server, median, row  # noqa: E402
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 PARALLEL = int(os.environ.get("PARALLEL", "20"))
 HELD = int(os.environ.get("HELD", "100"))
-LOGINS = 3
+LOGINS = int(os.environ.get("LOGINS", "3"))
+STEPS = os.environ.get("STEPS", "one many held login embedded").split()
 TARGET = "<= 1.15"
 FLAVOR = {"name": "tiny", "vcpus": 1, "memoryMiB": 128, "diskGiB": 1}
 SECONDS = 300  # that anything may take
@@ -172,13 +174,13 @@ class Twin:
         for tag in ("uuid", "metadata"):
             root.remove(root.find(tag))
         root.find("name").text = self.name
-        self.disks = [s.get("file") for s in root.iter("source")
-                      if s.get("file")]
-        for source in root.iter("source"):
-            if source.get("file"):
-                source.set("file", self.path(source.get("file")))
-        for log in root.iter("log"):
-            log.set("file", self.path(log.get("file")))
+        files = [e for tag in ("source", "log") for e in root.iter(tag)
+                 if e.get("file")]
+        for file in files:
+            file.set("file", self.path(file.get("file")))
+        # A serial line and the console that it is share a log.
+        self.volumes = list(dict.fromkeys(
+            os.path.basename(f.get("file")) for f in files))
         for mac in root.iter("mac"):
             mac.set("address", f"52:54:00:77:{self.n >> 8:02x}:"
                     f"{self.n & 255:02x}")
@@ -203,18 +205,18 @@ class Twin:
         return path
 
     def begin(self, base, size):
-        root, seed = (os.path.basename(self.path(d)) for d in self.disks[:2])
+        root, seed, console = self.volumes
         files = (f"vol-create-as default {root} {FLAVOR['diskGiB']}G --format "
                  f"qcow2 --backing-vol {base} --backing-vol-format qcow2; "
                  f"vol-create-as default {seed} {size} --format raw; "
                  f"vol-upload {seed} {self.seed} --pool default; "
+                 f"vol-create-as default {console} 0 --format raw; "
                  f"nwfilter-define {self.filter}")
         return files, f"define {self.domain}; start {self.name}"
 
     def end(self):
-        volumes = "; ".join(
-            f"vol-delete {os.path.basename(self.path(d))} --pool default"
-            for d in self.disks[:2])
+        volumes = "; ".join(f"vol-delete {volume} --pool default"
+                            for volume in self.volumes)
         return (f"destroy {self.name}; undefine {self.name}; {volumes}; "
                 f"nwfilter-undefine {self.name}")
 
@@ -274,10 +276,13 @@ class Virsh:
 
 def turns(region, virsh, count):
     ours, floor = [], []
-    for _ in range(ROUNDS):
-        ids, created = region.create(count)
-        ours.append((created, region.delete(ids)))
-        floor.append(virsh.round(count))
+    for n in range(2 * ROUNDS):
+        # Neither always comes after the other.
+        if n % 4 in (0, 3):
+            ids, created = region.create(count)
+            ours.append((created, region.delete(ids)))
+        else:
+            floor.append(virsh.round(count))
     return ([median(column) for column in zip(*ours)],
             [median(column) for column in zip(*floor)])
 
@@ -288,7 +293,9 @@ def bench_virsh(bench, images, host):
     virsh = Virsh(bench, host, region.uuid(ids[0]))
     region.delete(ids)
     virsh.round(1)
-    for count in (1, PARALLEL):
+    for step, count in (("one", 1), ("many", PARALLEL)):
+        if step not in STEPS:
+            continue
         ours, floor = turns(region, virsh, count)
         note = f"median of {ROUNDS}"
         if count == 1:
@@ -370,9 +377,8 @@ def by_hand(bench, login, image, seed, mac):
     return took
 
 
-def bench_login(bench, images):
-    image, login = tiny_image(bench, images), Login(bench)
-    region = Region(bench, "embedded", images)
+def bench_login(bench, region, image):
+    login = Login(bench)
     ours, running, floor = [], [], []
     for _ in range(LOGINS):
         began = time.monotonic()
@@ -390,7 +396,6 @@ def bench_login(bench, images):
         seconds(median(floor)), median(ours) / median(floor), "",
         f"of that {seconds(median(running))} until it runs; the floor is "
         "QEMU started by hand, with the same image and seed")
-    return region
 
 
 def fill(region, count):
@@ -444,13 +449,20 @@ def kill_all(bench):
 
 
 def measure(bench, images):
-    with libvirtd.Host() as host:
-        region = bench_virsh(bench, images, host)
-        bench_held(region, host)
+    if {"one", "many", "held"} & set(STEPS):
+        with libvirtd.Host() as host:
+            region = bench_virsh(bench, images, host)
+            if "held" in STEPS:
+                bench_held(region, host)
+            region.server.stop()
+    if {"login", "embedded"} & set(STEPS):
+        image = tiny_image(bench, images) if "login" in STEPS else None
+        region = Region(bench, "embedded", images)
+        if image:
+            bench_login(bench, region, image)
+        if "embedded" in STEPS:
+            bench_held(region)
         region.server.stop()
-    region = bench_login(bench, images)
-    bench_held(region)
-    region.server.stop()
 
 
 def run(bench):
