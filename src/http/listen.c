@@ -24,6 +24,9 @@ enum { BUSY_MS = 50, CALM_MS = 100 };
  * nothing. */
 enum { GUESTS_PER_MS = 1, GUESTS_AT_ONCE = 64 };
 
+/* Who has waited in the accept queue for so long may have given up. */
+enum { QUEUED_MS = 10 };
+
 /* Everyone at one address. */
 struct peer {
 	unsigned count;
@@ -477,7 +480,7 @@ void listen_take(struct server *s)
 				listen_pause(s, true);
 			return;
 		}
-		if (s->last_ms > GONE_MS && left < BACKLOG && has_left(fd)) {
+		if (s->last_ms > QUEUED_MS && left < BACKLOG && has_left(fd)) {
 			close(fd);
 			left++;
 			s->stats.left++;

@@ -5,7 +5,12 @@
 #include "base/mem.h"
 #include "http/request_priv.h"
 
-enum { SPARE_MOST = 1024 };
+/* As many as there are connections, unless told otherwise. */
+enum { SPARE_MOST = 4096 };
+
+/* Who has waited for so long may have given up.  Not looked at before: that is a
+ * call of the kernel's, and some close their side once they have asked. */
+enum { GONE_MS = 100 };
 
 #define ARENA_MOST ((size_t)256 << 20)
 

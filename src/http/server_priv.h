@@ -21,10 +21,6 @@
 
 struct request;
 
-/* Who has waited for so long may have given up.  Not looked at before: that is a
- * call of the kernel's, and some close their side once they have asked. */
-enum { GONE_MS = 10 };
-
 struct server {
 	struct loop *loop;
 	struct server_conf conf; /* with the defaults filled in */
