@@ -15,9 +15,8 @@
 /* Connections taken in one go before others get their turn. */
 enum { BATCH = 64, BACKLOG = 1024 };
 
-/* Going through those that have come takes long; and it is over when it has not
- * been so for a while. */
-enum { BUSY_MS = 50, CALM_MS = 100 };
+/* Going through those that have come takes long. */
+enum { BUSY_MS = 50 };
 
 /* Of those that find no room, so many are taken in a millisecond, and so many
  * at once after a while; the others wait in the accept queue, where they cost
@@ -390,8 +389,6 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 		on_plain(c, fd);
 }
 
-/* Many are answered together, and then for a moment little is worked on: that
- * is no room. */
 void listen_note(struct server *s)
 {
 	if (!does_enough(s))
@@ -427,7 +424,7 @@ static bool may_take(struct server *s)
 {
 	uint64_t now = loop_now(s->loop);
 
-	if (now >= s->enough_ms + CALM_MS)
+	if (now >= s->enough_ms + s->conf.calm_ms)
 		s->crowded_ms = 0;
 	if (has_room(s) || s->stopping)
 		return true;

@@ -29,13 +29,13 @@ struct server_conf {
 	unsigned max_connections;       /* in all */
 	unsigned max_per_address;       /* 0: no limit of its own */
 	unsigned max_working;           /* requests at a time: see below */
-	unsigned crowded_ms, stuck_ms;  /* see below */
-	size_t max_body;                /* bytes */
-	size_t max_head;                /* bytes of request line + headers */
-	unsigned idle_ms;               /* keep-alive without a request */
-	unsigned request_ms;            /* to send a whole request */
-	unsigned heartbeat_ms;          /* between comments on a stream */
-	unsigned pace_ms;               /* between two fills of a stream */
+	unsigned crowded_ms, stuck_ms, calm_ms; /* see below */
+	size_t max_body;                        /* bytes */
+	size_t max_head;       /* bytes of request line + headers */
+	unsigned idle_ms;      /* keep-alive without a request */
+	unsigned request_ms;   /* to send a whole request */
+	unsigned heartbeat_ms; /* between comments on a stream */
+	unsigned pace_ms;      /* between two fills of a stream */
 	void (*handle)(void *ctx, struct exchange *x);
 
 	/* Write the body of an answer that never reaches the handler. */
@@ -56,7 +56,8 @@ struct server_stats {
  * those that have come, nobody new is let in: the more connections are served
  * at a time, the longer each takes.  They wait in the kernel's queue, where they
  * cost nothing; after crowded_ms of this some are let in as guests, to be told
- * so.  When none of them has been answered for stuck_ms it is not for want of
+ * so.  It is over when it has not been so for calm_ms: many are answered
+ * together, and then for a moment little is worked on.  When none of them has been answered for stuck_ms it is not for want of
  * time: they are let in as if nothing were worked on.  What waits by
  * exchange_after() is not.
  *

@@ -171,6 +171,21 @@ static void who_comes_to_a_short_crowd_is_let_in_after_it(void)
 	serving_stop(&s, 5000);
 }
 
+/* Between two batches, say, little is worked on: that is no room. */
+static void who_comes_right_after_a_crowd_is_told_so(void)
+{
+	struct serving s = {
+		.conf = {.crowded_ms = 1, .stuck_ms = 60000, .calm_ms = 60000}};
+	struct wire w = start_full(&s, HELD);
+
+	serving_do(&s, answer_the_held);
+	CHECK(reply_status(&w, "") == 201);
+	is_a_guest(&s);
+	CHECK(reply_status(&w, GET) == 200);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+}
+
 static void waiting_for_something_else_is_not_work(void)
 {
 	struct serving s = {.conf = {.crowded_ms = 1, .stuck_ms = 60000}};
@@ -327,6 +342,7 @@ int main(void)
 	RUN(one_more_than_the_guests_is_turned_away);
 	RUN(who_comes_to_a_crowd_is_told_so);
 	RUN(who_comes_to_a_short_crowd_is_let_in_after_it);
+	RUN(who_comes_right_after_a_crowd_is_told_so);
 	RUN(waiting_for_something_else_is_not_work);
 	RUN(work_that_is_stuck_keeps_nobody_out);
 	RUN(who_comes_when_turns_are_long_is_told_so);
