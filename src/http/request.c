@@ -8,9 +8,10 @@
 /* As many as there are connections, unless told otherwise. */
 enum { SPARE_MOST = 4096 };
 
-/* Who has waited for so long may have given up.  Not looked at before: that is a
- * call of the kernel's, and some close their side once they have asked. */
-enum { GONE_MS = 100 };
+/* Who has waited for so long, a turn of the loop and what has passed of the
+ * next, may have given up.  Not looked at before: that is a call of the kernel's,
+ * and some close their side once they have asked. */
+enum { GONE_MS = 200 };
 
 #define ARENA_MOST ((size_t)256 << 20)
 
@@ -203,7 +204,7 @@ static enum MHD_Result deliver(struct request *r)
 	uint64_t turn = server_turn(s);
 
 	r->base.behind_ms = turn < s->last_ms ? turn : s->last_ms;
-	if (turn > GONE_MS && conn_has_ended(r->conn)) {
+	if (turn + s->last_ms > GONE_MS && conn_has_ended(r->conn)) {
 		s->stats.left++;
 		return MHD_NO;
 	}

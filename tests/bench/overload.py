@@ -11,9 +11,10 @@ the crowd the other.
 This is done in rounds, with a peak before each and after the last: the more
 objects there are, the lower is the peak, so a flood is held to those next to
 it.  The first hundred thousand objects are made faster than those that come
-after, and are made before.
+after, and are made before.  There are many rounds, since the machine may be
+fast for one and slow for the next.
 
-FLOOD in the environment says for how many seconds a flood goes on, 30 unless
+FLOOD in the environment says for how many seconds a flood goes on, 15 unless
 told; ROUNDS how many there are; CROWD how many clients there are at most.
 """
 
@@ -28,9 +29,9 @@ import machines
 import objects
 from rig import LOAD_CPU, Server, ms, per_second, pinned, row
 
-SECONDS = int(os.environ.get("FLOOD", "30"))
-ROUNDS = int(os.environ.get("ROUNDS", "4"))
-INSTANCE_ROUNDS = min(ROUNDS, 2)  # for they take much memory
+SECONDS = int(os.environ.get("FLOOD", "15"))
+ROUNDS = int(os.environ.get("ROUNDS", "8"))
+INSTANCE_ROUNDS = min(ROUNDS, 4)  # for they take much memory
 CROWD = int(os.environ.get("CROWD", "10000"))  # descriptors are limited, too
 TIMES = 3
 PEAK_SECONDS = 5
