@@ -18,7 +18,7 @@ void answer_header(struct MHD_Response *response, const char *name,
 void answer_common(struct request *r, struct MHD_Response *response)
 {
 	answer_header(response, "X-Request-Id", r->id);
-	if (r->server->stopping || r->last)
+	if (r->server->stopping || r->last || listen_sheds(r->server))
 		answer_header(response, "Connection", "close");
 }
 

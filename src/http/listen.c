@@ -18,10 +18,10 @@ enum { BATCH = 64, BACKLOG = 1024 };
 /* Going through those that have come takes long. */
 enum { BUSY_MS = 50 };
 
-/* Of those that find no room, so many are taken in a millisecond, and so many
+/* Of those that find no room, one is taken in so many milliseconds, and so many
  * at once after a while; the others wait in the accept queue, where they cost
  * nothing. */
-enum { GUESTS_PER_MS = 1, GUESTS_AT_ONCE = 64 };
+enum { GUEST_MS = 4, GUESTS_AT_ONCE = 64 };
 
 /* Who has waited in the accept queue for so long may have given up. */
 enum { QUEUED_MS = 10 };
@@ -391,11 +391,15 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 
 void listen_note(struct server *s)
 {
-	if (!does_enough(s))
-		return;
-	s->enough_ms = loop_now(s->loop);
-	if (!s->crowded_ms)
-		s->crowded_ms = s->enough_ms;
+	uint64_t now = loop_now(s->loop);
+
+	if (does_enough(s)) {
+		s->enough_ms = now;
+		if (!s->crowded_ms)
+			s->crowded_ms = now;
+	} else if (now >= s->enough_ms + s->conf.calm_ms) {
+		s->crowded_ms = 0;
+	}
 }
 
 /* Not only for a moment. */
@@ -404,15 +408,24 @@ static bool is_crowded(const struct server *s, uint64_t now)
 	return s->crowded_ms && now > s->crowded_ms + s->conf.crowded_ms;
 }
 
+bool listen_sheds(const struct server *s)
+{
+	return s->crowded_ms &&
+	       (s->working > s->conf.max_working || server_turn(s) >= BUSY_MS);
+}
+
 /* Whether one more that finds no room may be taken now. */
 static bool may_welcome(struct server *s, uint64_t now)
 {
-	uint64_t more = (now - s->welcomed_ms) * GUESTS_PER_MS;
+	uint64_t more = (now - s->welcomed_ms) / GUEST_MS;
 
-	s->welcomed_ms = now;
-	s->welcome += more < GUESTS_AT_ONCE ? (unsigned)more : GUESTS_AT_ONCE;
-	if (s->welcome > GUESTS_AT_ONCE)
+	if (s->welcome + more >= GUESTS_AT_ONCE) {
 		s->welcome = GUESTS_AT_ONCE;
+		s->welcomed_ms = now;
+	} else {
+		s->welcome += (unsigned)more;
+		s->welcomed_ms += more * GUEST_MS;
+	}
 	if (!s->welcome)
 		return false;
 	s->welcome--;
@@ -424,8 +437,6 @@ static bool may_take(struct server *s)
 {
 	uint64_t now = loop_now(s->loop);
 
-	if (now >= s->enough_ms + s->conf.calm_ms)
-		s->crowded_ms = 0;
 	if (has_room(s) || s->stopping)
 		return true;
 	if ((is_full(s) || is_crowded(s, now)) && may_welcome(s, now))

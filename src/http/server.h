@@ -59,7 +59,8 @@ struct server_stats {
  * so.  It is over when it has not been so for calm_ms: many are answered
  * together, and then for a moment little is worked on.  When none of them has been answered for stuck_ms it is not for want of
  * time: they are let in as if nothing were worked on.  What waits by
- * exchange_after() is not.
+ * exchange_after() is not.  And whoever came in before and is more than that is
+ * answered, and then has to come again.
  *
  * Limits that are 0 get the defaults of docs/operating.md.  The names of the
  * TLS files must live as long as the server. */

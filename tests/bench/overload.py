@@ -32,7 +32,7 @@ from rig import LOAD_CPU, Server, ms, per_second, pinned, row
 SECONDS = int(os.environ.get("FLOOD", "15"))
 ROUNDS = int(os.environ.get("ROUNDS", "8"))
 INSTANCE_ROUNDS = min(ROUNDS, 4)  # for they take much memory
-CROWD = int(os.environ.get("CROWD", "10000"))  # descriptors are limited, too
+CROWD = int(os.environ.get("CROWD", "5000"))  # more than are let in
 TIMES = 3
 PEAK_SECONDS = 5
 WARM_SECONDS = 20
