@@ -15,8 +15,9 @@
 /* Connections taken in one go before others get their turn. */
 enum { BATCH = 64, BACKLOG = 1024 };
 
-/* Going through those that have come takes long. */
-enum { BUSY_MS = 50 };
+/* Going through those that have come takes long; and so it does for as much as
+ * this to be answered. */
+enum { BUSY_MS = 50, MUCH = 16 << 10 };
 
 /* Of those that find no room, one is taken in so many milliseconds, and so many
  * at once after a while; the others wait in the accept queue, where they cost
@@ -338,10 +339,16 @@ static bool is_full(const struct server *s)
 	return s->stats.connections >= s->conf.max_connections;
 }
 
+/* Many are here, and it takes long to go through them. */
+static bool is_slow(const struct server *s, uint64_t turn)
+{
+	return s->stats.connections >= s->conf.max_working && turn >= BUSY_MS;
+}
+
 /* As much is done as should be at a time; and not because nothing moves. */
 static bool does_enough(const struct server *s)
 {
-	return s->last_ms >= BUSY_MS ||
+	return is_slow(s, s->last_ms) ||
 	       (s->working >= s->conf.max_working &&
 		loop_now(s->loop) < s->worked_ms + s->conf.stuck_ms);
 }
@@ -408,10 +415,14 @@ static bool is_crowded(const struct server *s, uint64_t now)
 	return s->crowded_ms && now > s->crowded_ms + s->conf.crowded_ms;
 }
 
-bool listen_sheds(const struct server *s)
+bool listen_sheds(const struct request *r)
 {
-	return s->crowded_ms &&
-	       (s->working > s->conf.max_working || server_turn(s) >= BUSY_MS);
+	const struct server *s = r->server;
+
+	if (!s->crowded_ms)
+		return false;
+	return r->works ? s->working > s->conf.max_working
+			: r->out.len >= MUCH && is_slow(s, server_turn(s));
 }
 
 /* Whether one more that finds no room may be taken now. */

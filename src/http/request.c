@@ -9,8 +9,8 @@
 enum { SPARE_MOST = 4096 };
 
 /* Who has waited for so long, a turn of the loop and what has passed of the
- * next, may have given up.  Not looked at before: that is a call of the kernel's,
- * and some close their side once they have asked. */
+ * next, may have given up.  Not looked at before: that is a call of the
+ * kernel's, and some close their side once they have asked. */
 enum { GONE_MS = 200 };
 
 #define ARENA_MOST ((size_t)256 << 20)

@@ -52,15 +52,16 @@ struct server_stats {
 	uint64_t streams;     /* open now */
 };
 
-/* While the handler works on max_working requests, or takes long to go through
- * those that have come, nobody new is let in: the more connections are served
- * at a time, the longer each takes.  They wait in the kernel's queue, where they
- * cost nothing; after crowded_ms of this some are let in as guests, to be told
- * so.  It is over when it has not been so for calm_ms: many are answered
- * together, and then for a moment little is worked on.  When none of them has been answered for stuck_ms it is not for want of
- * time: they are let in as if nothing were worked on.  What waits by
- * exchange_after() is not.  And whoever came in before and is more than that is
- * answered, and then has to come again.
+/* While the handler works on max_working requests, or as many connections are
+ * here and it takes long to go through them, nobody new is let in: the more
+ * connections are served at a time, the longer each takes.  They wait in the
+ * kernel's queue, where they cost nothing; after crowded_ms of this some are
+ * let in as guests, to be told so.  Whoever came before and is more than that
+ * is answered, and then has to come again.  It is over when it has not been so
+ * for calm_ms: many are answered together, and then for a moment little is
+ * worked on.  When none of them has been answered for stuck_ms it is not for
+ * want of time: they are let in as if nothing were worked on.  What waits by
+ * exchange_after() is not.
  *
  * Limits that are 0 get the defaults of docs/operating.md.  The names of the
  * TLS files must live as long as the server. */

@@ -96,7 +96,7 @@ void listen_take(struct server *s); /* whatever waits to be accepted */
 void listen_breathed(void *server); /* the breath's timer */
 void listen_pause(struct server *s, bool pause);
 void listen_note(struct server *s); /* whether there is room, every turn */
-bool listen_sheds(const struct server *s); /* whoever is answered has to go */
+bool listen_sheds(const struct request *r); /* its client has to go */
 
 /* Put C in waiting or receiving, counted from now; NULL: no deadline. */
 void conn_due(struct conn *c, struct list *list);

@@ -299,7 +299,8 @@ static void who_is_late_twice_is_behind(void)
 /* It comes while one is answered slowly, and others are to be after that. */
 static void who_comes_when_turns_are_long_is_told_so(void)
 {
-	struct serving s = {.conf = {.crowded_ms = 1}};
+	struct serving s = {
+		.conf = {.crowded_ms = 1, .max_working = SLOW_ONES}};
 	struct wire w[SLOW_ONES], guest;
 
 	start_busy(&s);
@@ -322,6 +323,30 @@ static void who_comes_when_turns_are_long_is_told_so(void)
 		CHECK(reply_status(&w[i], "") == 200);
 		wire_close(&w[i]);
 	}
+	serving_stop(&s, 5000);
+}
+
+/* They are few: it is slow, and no crowd. */
+static void who_comes_to_a_few_slow_ones_is_let_in(void)
+{
+	struct serving s = {
+		.conf = {.crowded_ms = 1, .max_working = SLOW_ONES}};
+	struct wire w, next;
+
+	start_busy(&s);
+	w = wire_open(s.address);
+	atomic_store(&busy.gated, true);
+	wire_puts(&w, SLOW SLOW SLOW SLOW);
+	CHECK(reaches(&busy.waits, 1));
+	next = wire_open(s.address);
+	wire_puts(&next, GET);
+	sem_post(&busy.gate);
+	for (int i = 0; i < SLOW_ONES; i++)
+		CHECK(reply_status(&w, "") == 200);
+	CHECK(reply_status(&next, "") == 200);
+	CHECK(reply_status(&next, GET) == 200);
+	wire_close(&next);
+	wire_close(&w);
 	serving_stop(&s, 5000);
 }
 
@@ -383,6 +408,7 @@ int main(void)
 	RUN(waiting_for_something_else_is_not_work);
 	RUN(work_that_is_stuck_keeps_nobody_out);
 	RUN(who_comes_when_turns_are_long_is_told_so);
+	RUN(who_comes_to_a_few_slow_ones_is_let_in);
 	RUN(being_late_once_is_not_being_behind);
 	RUN(who_is_late_twice_is_behind);
 	RUN(nothing_is_done_for_who_has_left);
