@@ -245,12 +245,18 @@ def bench_instances(bench):
     server.stop()
 
 
-def run(bench):
-    server = bench.start(Server, bench, "overload")
+def bench_objects(bench, name, more):
+    """Each on a server of its own: what one leaves in memory and on the disk
+    is no matter of the other's."""
+    server = bench.start(Server, bench, "overload-" + name[0])
     prepare(bench, server)
-    both = [bench.path("orgs"), bench.path("paths")]
-    warm(bench, server, "cw", both)
-    overload(bench, server, "creates", both, ROUNDS)
-    overload(bench, server, "reads and creates", ["-g", "70", *both], ROUNDS)
+    args = [*more, bench.path("orgs"), bench.path("paths")]
+    warm(bench, server, name[0] + "w", args[-2:])
+    overload(bench, server, name, args, ROUNDS)
     server.stop()
+
+
+def run(bench):
+    bench_objects(bench, "creates", [])
+    bench_objects(bench, "reads and creates", ["-g", "70"])
     bench_instances(bench)
