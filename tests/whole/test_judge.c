@@ -3,29 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench.h"
 #include "model/server.h"
 #include "provider/sim_place.h"
 #include "store/memory.h"
-#include "test.h"
+#include "verdict.h"
 
-static struct bench b;
-
-#define DELETED  "2026-01-01T00:02:00.000Z"
-#define STRANGER "99999999-9999-4999-8999-999999999999"
-
-/* The end of a test: what must be found, or that nothing is. */
-static void found(enum judge_class class, const char *words)
-{
-	CHECK(condemned(&b, class, words));
-	bench_close(&b);
-}
-
-static void right(void)
-{
-	CHECK(acquitted(&b));
-	bench_close(&b);
-}
+#define DELETED "2026-01-01T00:02:00.000Z"
 
 static struct pair dying(void)
 {

@@ -1,25 +1,7 @@
 /* test_judge_rest - what must not be so once everything has come to rest, and
  * which the judge must find. */
-#include "bench.h"
 #include "store/memory.h"
-#include "test.h"
-
-static struct bench b;
-
-#define STRANGER "99999999-9999-4999-8999-999999999999"
-
-/* The end of a test: what must be found, or that nothing is. */
-static void found(enum judge_class class, const char *words)
-{
-	CHECK(condemned(&b, class, words));
-	bench_close(&b);
-}
-
-static void right(void)
-{
-	CHECK(acquitted(&b));
-	bench_close(&b);
-}
+#include "verdict.h"
 
 static void an_instance_that_waits_for_ever_is_found(void)
 {
