@@ -18,6 +18,9 @@ enum { GONE_MS = 200 };
 /* A buffer this small keeps its memory for the next request. */
 #define KEPT ((size_t)16 << 10)
 
+/* In a query: far more than anyone has use for. */
+enum { WORDS_MOST = 128 };
+
 static struct request *take_spare(struct server *s)
 {
 	struct list *link = list_pop(&s->spare);
@@ -100,6 +103,19 @@ static void name_request(struct request *r)
 	*p = '\0';
 }
 
+/* libmicrohttpd takes a query apart before anyone is asked, and is at a loss
+ * when its memory does not do for that. */
+static bool has_many_words(const char *target)
+{
+	int words = 0;
+
+	while (words < WORDS_MOST && (target = strchr(target, '&'))) {
+		target++;
+		words++;
+	}
+	return words == WORDS_MOST;
+}
+
 void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 {
 	struct server *s = ctx;
@@ -129,6 +145,8 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	if (!c->fresh)
 		conn_due(c, &s->receiving);
 	c->fresh = false;
+	if (has_many_words(to))
+		conn_refuse(c, 400, "the query has too many words");
 	return r;
 }
 
@@ -234,7 +252,7 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 	struct server *s = ctx;
 	struct request *r = *request;
 
-	if (s->dead)
+	if (s->dead || r->conn->closing)
 		return MHD_NO;
 	switch (r->phase) {
 	case PHASE_NEW:
