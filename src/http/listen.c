@@ -283,6 +283,8 @@ bool conn_has_ended(const struct conn *c)
 static const char *status_words(int status)
 {
 	switch (status) {
+	case 400:
+		return "Bad Request";
 	case 408:
 		return "Request Timeout";
 	case 413:
@@ -356,6 +358,13 @@ static bool does_enough(const struct server *s)
 static bool has_room(const struct server *s)
 {
 	return !is_full(s) && !s->crowded_ms;
+}
+
+/* Those in the accept queue wait for the turn's end, and for longer when there
+ * is no room. */
+static bool may_have_left(const struct server *s)
+{
+	return s->last_ms > QUEUED_MS || !has_room(s);
 }
 
 /* Whoever waited in the accept queue may have left: what they sent before is
@@ -499,7 +508,7 @@ void listen_take(struct server *s)
 				listen_pause(s, true);
 			return;
 		}
-		if (s->last_ms > QUEUED_MS && left < BACKLOG && has_left(fd)) {
+		if (may_have_left(s) && left < BACKLOG && has_left(fd)) {
 			close(fd);
 			left++;
 			s->stats.left++;

@@ -397,6 +397,18 @@ static void nothing_is_done_for_who_has_left(void)
 	serving_stop(&c.s, 5000);
 }
 
+/* No turn is long, but a crowd is: for half a second nobody is let in. */
+static void nothing_is_done_for_who_left_the_queue(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 500, .stuck_ms = 60000}};
+	struct wire w = start_full(&s, HELD), gone = wire_open(s.address);
+
+	leave(&gone);
+	is_a_guest(&s);
+	CHECK(serving_stats(&s).left == 1);
+	end_full(&s, &w);
+}
+
 int main(void)
 {
 	RUN(a_guest_has_one_request);
@@ -412,5 +424,6 @@ int main(void)
 	RUN(being_late_once_is_not_being_behind);
 	RUN(who_is_late_twice_is_behind);
 	RUN(nothing_is_done_for_who_has_left);
+	RUN(nothing_is_done_for_who_left_the_queue);
 	return test_done();
 }
