@@ -285,9 +285,13 @@ static void write_page(struct call *c, struct page *p, struct buf *out)
 static void reply_page(struct call *c, struct page *p)
 {
 	struct buf out = BUF_INIT((size_t)1 << 30);
+	struct reply r = {.status = 200, .type = "application/json"};
 
 	write_page(c, p, &out);
-	call_reply(c, 200, out.data, out.len, 0);
+	r.body = out.data;
+	r.len = out.len;
+	r.own = &out;
+	call_reply_with(c, &r);
 	buf_release(&out);
 }
 

@@ -43,7 +43,7 @@ static const struct field limit_fields[] = {
 	 .max = 16 << 20, .fallback = "1048576"},
 	{"headBytes", FIELD_INT, 0, LIMIT(head_bytes),
 	 "Request line and headers.", .min = 1024, .max = 1 << 20,
-	 .fallback = "16384"},
+	 .fallback = "12288"},
 	{"idleSeconds", FIELD_INT, 0, LIMIT(idle_seconds),
 	 "How long a connection is kept without a request.", .min = 1,
 	 .max = 3600, .fallback = "75"},

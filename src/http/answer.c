@@ -3,6 +3,8 @@
 
 #include "http/request_priv.h"
 
+enum { TAKEN_LEAST = 16 << 10 };
+
 static struct request *of(struct exchange *x)
 {
 	return (struct request *)x;
@@ -18,7 +20,7 @@ void answer_header(struct MHD_Response *response, const char *name,
 void answer_common(struct request *r, struct MHD_Response *response)
 {
 	answer_header(response, "X-Request-Id", r->id);
-	if (r->server->stopping || r->last)
+	if (r->server->stopping || r->last || listen_sheds(r))
 		answer_header(response, "Connection", "close");
 }
 
@@ -42,14 +44,26 @@ void answer_send(struct request *r, unsigned status,
 	server_poke(r->server);
 }
 
-/* The copy of the body is the request's, which is there for as long as
- * libmicrohttpd reads it, and keeps its memory for the next. */
+/* A large one is not copied when it need not be. */
+static void keep_body(struct request *r, const struct reply *reply)
+{
+	if (reply->own && reply->len > TAKEN_LEAST) {
+		buf_release(&r->out);
+		r->out = *reply->own;
+		*reply->own = BUF_INIT(r->out.max);
+		return;
+	}
+	r->out.max = reply->len;
+	buf_add(&r->out, reply->body, reply->len);
+}
+
+/* The body is the request's, which is there for as long as libmicrohttpd reads
+ * it, and keeps its memory for the next. */
 static struct MHD_Response *make(struct request *r, const struct reply *reply)
 {
 	struct MHD_Response *response;
 
-	r->out.max = reply->len;
-	buf_add(&r->out, reply->body, reply->len);
+	keep_body(r, reply);
 	response = MHD_create_response_from_buffer(reply->len, r->out.data,
 						   MHD_RESPMEM_PERSISTENT);
 	if (!response)

@@ -32,6 +32,7 @@ struct reply {
 	const char *type; /* content type; NULL without a body */
 	const char *body; /* copied */
 	size_t len;
+	struct buf *own; /* what the body is in, if it may be taken; or NULL */
 	struct header headers[REPLY_HEADERS_MOST]; /* copied */
 	size_t n_headers;
 };

@@ -15,14 +15,17 @@
 /* Connections taken in one go before others get their turn. */
 enum { BATCH = 64, BACKLOG = 1024 };
 
-/* Going through those that have come takes long; and it is over when it has not
- * been so for a while. */
-enum { BUSY_MS = 50, CALM_MS = 100 };
+/* Going through those that have come takes long; and so it does for as much as
+ * this to be answered. */
+enum { BUSY_MS = 50, MUCH = 16 << 10 };
 
-/* Of those that find no room, so many are taken in a millisecond, and so many
+/* Of those that find no room, one is taken in so many milliseconds, and so many
  * at once after a while; the others wait in the accept queue, where they cost
  * nothing. */
-enum { GUESTS_PER_MS = 1, GUESTS_AT_ONCE = 64 };
+enum { GUEST_MS = 4, GUESTS_AT_ONCE = 64 };
+
+/* Who has waited in the accept queue for so long may have given up. */
+enum { QUEUED_MS = 10 };
 
 /* Everyone at one address. */
 struct peer {
@@ -280,6 +283,8 @@ bool conn_has_ended(const struct conn *c)
 static const char *status_words(int status)
 {
 	switch (status) {
+	case 400:
+		return "Bad Request";
 	case 408:
 		return "Request Timeout";
 	case 413:
@@ -336,10 +341,16 @@ static bool is_full(const struct server *s)
 	return s->stats.connections >= s->conf.max_connections;
 }
 
+/* Many are here, and it takes long to go through them. */
+static bool is_slow(const struct server *s, uint64_t turn)
+{
+	return s->stats.connections >= s->conf.max_working && turn >= BUSY_MS;
+}
+
 /* As much is done as should be at a time; and not because nothing moves. */
 static bool does_enough(const struct server *s)
 {
-	return s->last_ms >= BUSY_MS ||
+	return is_slow(s, s->last_ms) ||
 	       (s->working >= s->conf.max_working &&
 		loop_now(s->loop) < s->worked_ms + s->conf.stuck_ms);
 }
@@ -347,6 +358,13 @@ static bool does_enough(const struct server *s)
 static bool has_room(const struct server *s)
 {
 	return !is_full(s) && !s->crowded_ms;
+}
+
+/* Those in the accept queue wait for the turn's end, and for longer when there
+ * is no room. */
+static bool may_have_left(const struct server *s)
+{
+	return s->last_ms > QUEUED_MS || !has_room(s);
 }
 
 /* Whoever waited in the accept queue may have left: what they sent before is
@@ -387,15 +405,17 @@ static void take(struct server *s, int fd, const struct sockaddr_in6 *from)
 		on_plain(c, fd);
 }
 
-/* Many are answered together, and then for a moment little is worked on: that
- * is no room. */
 void listen_note(struct server *s)
 {
-	if (!does_enough(s))
-		return;
-	s->enough_ms = loop_now(s->loop);
-	if (!s->crowded_ms)
-		s->crowded_ms = s->enough_ms;
+	uint64_t now = loop_now(s->loop);
+
+	if (does_enough(s)) {
+		s->enough_ms = now;
+		if (!s->crowded_ms)
+			s->crowded_ms = now;
+	} else if (now >= s->enough_ms + s->conf.calm_ms) {
+		s->crowded_ms = 0;
+	}
 }
 
 /* Not only for a moment. */
@@ -404,15 +424,28 @@ static bool is_crowded(const struct server *s, uint64_t now)
 	return s->crowded_ms && now > s->crowded_ms + s->conf.crowded_ms;
 }
 
+bool listen_sheds(const struct request *r)
+{
+	const struct server *s = r->server;
+
+	if (!s->crowded_ms)
+		return false;
+	return r->works ? s->working > s->conf.max_working
+			: r->out.len >= MUCH && is_slow(s, server_turn(s));
+}
+
 /* Whether one more that finds no room may be taken now. */
 static bool may_welcome(struct server *s, uint64_t now)
 {
-	uint64_t more = (now - s->welcomed_ms) * GUESTS_PER_MS;
+	uint64_t more = (now - s->welcomed_ms) / GUEST_MS;
 
-	s->welcomed_ms = now;
-	s->welcome += more < GUESTS_AT_ONCE ? (unsigned)more : GUESTS_AT_ONCE;
-	if (s->welcome > GUESTS_AT_ONCE)
+	if (s->welcome + more >= GUESTS_AT_ONCE) {
 		s->welcome = GUESTS_AT_ONCE;
+		s->welcomed_ms = now;
+	} else {
+		s->welcome += (unsigned)more;
+		s->welcomed_ms += more * GUEST_MS;
+	}
 	if (!s->welcome)
 		return false;
 	s->welcome--;
@@ -424,8 +457,6 @@ static bool may_take(struct server *s)
 {
 	uint64_t now = loop_now(s->loop);
 
-	if (now >= s->enough_ms + CALM_MS)
-		s->crowded_ms = 0;
 	if (has_room(s) || s->stopping)
 		return true;
 	if ((is_full(s) || is_crowded(s, now)) && may_welcome(s, now))
@@ -477,7 +508,7 @@ void listen_take(struct server *s)
 				listen_pause(s, true);
 			return;
 		}
-		if (s->last_ms > GONE_MS && left < BACKLOG && has_left(fd)) {
+		if (may_have_left(s) && left < BACKLOG && has_left(fd)) {
 			close(fd);
 			left++;
 			s->stats.left++;

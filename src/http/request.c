@@ -5,12 +5,21 @@
 #include "base/mem.h"
 #include "http/request_priv.h"
 
-enum { SPARE_MOST = 1024 };
+/* As many as there are connections, unless told otherwise. */
+enum { SPARE_MOST = 4096 };
+
+/* Who has waited for so long, a turn of the loop and what has passed of the
+ * next, may have given up.  Not looked at before: that is a call of the
+ * kernel's, and some close their side once they have asked. */
+enum { GONE_MS = 200 };
 
 #define ARENA_MOST ((size_t)256 << 20)
 
 /* A buffer this small keeps its memory for the next request. */
 #define KEPT ((size_t)16 << 10)
+
+/* In a query: far more than anyone has use for. */
+enum { WORDS_MOST = 128 };
 
 static struct request *take_spare(struct server *s)
 {
@@ -94,6 +103,19 @@ static void name_request(struct request *r)
 	*p = '\0';
 }
 
+/* libmicrohttpd takes a query apart before anyone is asked, and is at a loss
+ * when its memory does not do for that. */
+static bool has_many_words(const char *target)
+{
+	int words = 0;
+
+	while (words < WORDS_MOST && (target = strchr(target, '&'))) {
+		target++;
+		words++;
+	}
+	return words == WORDS_MOST;
+}
+
 void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 {
 	struct server *s = ctx;
@@ -124,6 +146,8 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	if (!c->fresh)
 		conn_due(c, &s->receiving);
 	c->fresh = false;
+	if (has_many_words(to))
+		conn_refuse(c, 400, "the query has too many words");
 	return r;
 }
 
@@ -199,7 +223,7 @@ static enum MHD_Result deliver(struct request *r)
 	uint64_t turn = server_turn(s);
 
 	r->base.behind_ms = turn < s->last_ms ? turn : s->last_ms;
-	if (turn > GONE_MS && conn_has_ended(r->conn)) {
+	if (turn + s->last_ms > GONE_MS && conn_has_ended(r->conn)) {
 		s->stats.left++;
 		return MHD_NO;
 	}
@@ -229,7 +253,7 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 	struct server *s = ctx;
 	struct request *r = *request;
 
-	if (s->dead)
+	if (s->dead || r->conn->closing)
 		return MHD_NO;
 	switch (r->phase) {
 	case PHASE_NEW:

@@ -240,8 +240,11 @@ static void fill_defaults(struct server_conf *c)
 	c->max_working = or_else(c->max_working, 512);
 	c->crowded_ms = or_else(c->crowded_ms, 100);
 	c->stuck_ms = or_else(c->stuck_ms, 1000);
+	c->calm_ms = or_else(c->calm_ms, 100);
 	c->max_body = c->max_body ? c->max_body : (size_t)1 << 20;
-	c->max_head = c->max_head ? c->max_head : (size_t)16 << 10;
+	/* libmicrohttpd clears as much for each request: no more than what a
+	 * large token needs. */
+	c->max_head = c->max_head ? c->max_head : (size_t)12 << 10;
 	c->idle_ms = or_else(c->idle_ms, 75 * 1000);
 	c->request_ms = or_else(c->request_ms, 30 * 1000);
 	c->heartbeat_ms = or_else(c->heartbeat_ms, 15 * 1000);

@@ -29,13 +29,13 @@ struct server_conf {
 	unsigned max_connections;       /* in all */
 	unsigned max_per_address;       /* 0: no limit of its own */
 	unsigned max_working;           /* requests at a time: see below */
-	unsigned crowded_ms, stuck_ms;  /* see below */
-	size_t max_body;                /* bytes */
-	size_t max_head;                /* bytes of request line + headers */
-	unsigned idle_ms;               /* keep-alive without a request */
-	unsigned request_ms;            /* to send a whole request */
-	unsigned heartbeat_ms;          /* between comments on a stream */
-	unsigned pace_ms;               /* between two fills of a stream */
+	unsigned crowded_ms, stuck_ms, calm_ms; /* see below */
+	size_t max_body;                        /* bytes */
+	size_t max_head;       /* bytes of request line + headers */
+	unsigned idle_ms;      /* keep-alive without a request */
+	unsigned request_ms;   /* to send a whole request */
+	unsigned heartbeat_ms; /* between comments on a stream */
+	unsigned pace_ms;      /* between two fills of a stream */
 	void (*handle)(void *ctx, struct exchange *x);
 
 	/* Write the body of an answer that never reaches the handler. */
@@ -52,12 +52,15 @@ struct server_stats {
 	uint64_t streams;     /* open now */
 };
 
-/* While the handler works on max_working requests, or takes long to go through
- * those that have come, nobody new is let in: the more connections are served
- * at a time, the longer each takes.  They wait in the kernel's queue, where they
- * cost nothing; after crowded_ms of this some are let in as guests, to be told
- * so.  When none of them has been answered for stuck_ms it is not for want of
- * time: they are let in as if nothing were worked on.  What waits by
+/* While the handler works on max_working requests, or as many connections are
+ * here and it takes long to go through them, nobody new is let in: the more
+ * connections are served at a time, the longer each takes.  They wait in the
+ * kernel's queue, where they cost nothing; after crowded_ms of this some are
+ * let in as guests, to be told so.  Whoever came before and is more than that
+ * is answered, and then has to come again.  It is over when it has not been so
+ * for calm_ms: many are answered together, and then for a moment little is
+ * worked on.  When none of them has been answered for stuck_ms it is not for
+ * want of time: they are let in as if nothing were worked on.  What waits by
  * exchange_after() is not.
  *
  * Limits that are 0 get the defaults of docs/operating.md.  The names of the

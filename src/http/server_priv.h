@@ -21,10 +21,6 @@
 
 struct request;
 
-/* Who has waited for so long may have given up.  Not looked at before: that is a
- * call of the kernel's, and some close their side once they have asked. */
-enum { GONE_MS = 10 };
-
 struct server {
 	struct loop *loop;
 	struct server_conf conf; /* with the defaults filled in */
@@ -100,6 +96,7 @@ void listen_take(struct server *s); /* whatever waits to be accepted */
 void listen_breathed(void *server); /* the breath's timer */
 void listen_pause(struct server *s, bool pause);
 void listen_note(struct server *s); /* whether there is room, every turn */
+bool listen_sheds(const struct request *r); /* its client has to go */
 
 /* Put C in waiting or receiving, counted from now; NULL: no deadline. */
 void conn_due(struct conn *c, struct list *list);

@@ -36,6 +36,7 @@ struct access {
 	struct lastuse *uses;
 	struct map kept;   /* digest of what was brought to struct kept */
 	uint64_t revision; /* of identities, when the first was kept */
+	uint64_t looked;   /* the store's, when that was looked at */
 };
 
 struct access *access_new(const struct access_conf *conf)
@@ -347,11 +348,15 @@ static int make(struct access *a, const struct brought *b, struct kept *k,
 /* Let go of what may no longer be so. */
 static void forget(struct access *a)
 {
-	uint64_t revision = identity_revision(a->conf.store);
+	uint64_t now = store_revision(a->conf.store), revision;
 
+	if (now == a->looked && a->kept.count < KEPT_MOST)
+		return;
+	revision = identity_revision(a->conf.store);
 	if (revision != a->revision || a->kept.count >= KEPT_MOST)
 		drop_kept(a);
 	a->revision = revision;
+	a->looked = now;
 }
 
 static struct kept *kept_new(const char *digest)

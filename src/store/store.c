@@ -14,6 +14,10 @@
 #define DOCUMENT_MOST ((size_t)4 << 20)
 #define REWRITES_MOST 256
 
+/* Objects and changes that are freed one by one at the end: more take seconds,
+ * and the end of the process frees them at once. */
+#define FREED_MOST 100000
+
 /* A batch takes no more rows when it has so much text. */
 #define TEXT_ENOUGH ((size_t)64 << 20)
 #define TEXT_MOST   ((size_t)4 << 30)
@@ -169,11 +173,22 @@ static void release_changes(struct store *s)
 	}
 }
 
+static bool is_large(const struct store *s)
+{
+	size_t n = (size_t)(s->durable + 1 - s->history.first);
+
+	for (size_t i = 0; i < s->n_caches; i++)
+		n += s->caches[i].by_id.count;
+	return n > FREED_MOST;
+}
+
 void store_close(struct store *s)
 {
 	if (!s)
 		return;
 	s->backend->ops->close(s->backend);
+	if (is_large(s))
+		return;
 	if (s->busy)
 		finish_trims(s);
 	release_changes(s);

@@ -70,7 +70,7 @@ struct record {
 int store_open(const struct store_conf *conf, struct backend *backend,
 	       struct store **out, struct err *err);
 
-/* Transactions not yet answered are dropped without an answer. */
+/* Drops what is not answered; a large one's memory goes with the process. */
 void store_close(struct store *s);
 
 struct txn {

@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0,
 		NULL, NULL, on_request, &f, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)16 << 10, MHD_OPTION_CONNECTION_TIMEOUT, 76U,
+		(size_t)12 << 10, MHD_OPTION_CONNECTION_TIMEOUT, 76U,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!f.response || !f.mhd) {
 		fprintf(stderr, "libmicrohttpd does not start\n");

@@ -10,10 +10,14 @@ the crowd the other.
 
 This is done in rounds, with a peak before each and after the last: the more
 objects there are, the lower is the peak, so a flood is held to those next to
-it.
+it.  The first hundred thousand objects are made faster than those that come
+after, and are made before.  There are several rounds, since the machine may be
+fast for one and slow for the next; and several servers, one after the other,
+since one process may be faster than the next by a tenth for as long as it
+runs.
 
-FLOOD in the environment says for how many seconds a flood goes on, 30 unless
-told; ROUNDS how many there are; CROWD how many clients there are at most.
+FLOOD in the environment says for how many seconds a flood goes on, 15 unless
+told; SERVERS and ROUNDS how many there are, CROWD how many clients at most.
 """
 
 import http.client
@@ -27,18 +31,20 @@ import machines
 import objects
 from rig import LOAD_CPU, Server, ms, per_second, pinned, row
 
-SECONDS = int(os.environ.get("FLOOD", "30"))
-ROUNDS = int(os.environ.get("ROUNDS", "4"))
-INSTANCE_ROUNDS = min(ROUNDS, 2)  # for they take much memory
-CROWD = int(os.environ.get("CROWD", "10000"))  # descriptors are limited, too
+SECONDS = int(os.environ.get("FLOOD", "15"))
+SERVERS = int(os.environ.get("SERVERS", "4"))
+ROUNDS = int(os.environ.get("ROUNDS", "2"))  # on each
+CROWD = int(os.environ.get("CROWD", "5000"))  # more than are let in
 TIMES = 3
 PEAK_SECONDS = 5
-WARM_SECONDS = 20
+WARM_SECONDS = 10
 BEFORE_SECONDS, AFTER_SECONDS = 3, 12
 SLICE_SECONDS = 0.25  # flood.c's
 NORMAL_SLICES = 4  # in a row: a second
 PREPARED = 5_000
-CALLS_PER_SECOND = 500  # what the provider of the instances allows
+# It is full before it begins: from then on each change pays for one forgotten.
+HISTORY = "history:\n  maxRevisions: 100000\n"
+CALLS_PER_SECOND, BURST = 500, 100  # what the instances' provider allows
 
 
 def parse(line):
@@ -52,8 +58,9 @@ class Flood:
     def __init__(self, bench, server, serial, args, phases):
         said = subprocess.run(
             [bench.program("bench_flood"), "-p", str(server.port), "-t",
-             server.token, "-c", str(CROWD), *args, serial, *phases], stdout=subprocess.PIPE, text=True,
-            check=True, preexec_fn=pinned(LOAD_CPU)).stdout.splitlines()
+             server.token, "-c", str(CROWD), *args, serial, *phases],
+            stdout=subprocess.PIPE, text=True, check=True,
+            preexec_fn=pinned(LOAD_CPU)).stdout.splitlines()
         self.slices = [parse(x) for x in said if x.startswith("slice")]
         self.phases = [parse(x) for x in said if x.startswith("phase")]
 
@@ -104,13 +111,6 @@ class Probes:
         for thread in self.threads:
             thread.join()
 
-    def row(self, kind, name):
-        good = sorted(t for t in self.took[kind] if t is not None)
-        row(name, f"{len(good)}", f"{len(self.took[kind])}",
-            len(good) / len(self.took[kind]), "",
-            f"p50 {ms(good[len(good) // 2])},"
-            f" p99 {ms(good[-1 - len(good) // 100])}" if good else "")
-
 
 def is_normal(one, before):
     return (one["late"] + one["refused"] + one["failed"] + one["unsent"] == 0
@@ -135,6 +135,10 @@ def peak(bench, server, serial, args):
                  [f"max:{PEAK_SECONDS}"]).rate(0, "good")
 
 
+def warm(bench, server, serial, args):
+    Flood(bench, server, serial, args, [f"max:{WARM_SECONDS}"])
+
+
 def mean(values):
     return sum(values) / len(values)
 
@@ -146,15 +150,32 @@ def flood(bench, server, serial, args, best):
                   f"{half}:{AFTER_SECONDS}"])
 
 
-def overload(bench, server, name, args, rounds):
-    rss = server.rss()
-    peaks = [peak(bench, server, name[0] + "p", args)]
-    floods = []
-    probes = Probes(server)
-    for n in range(rounds):
-        floods.append(flood(bench, server, f"{name[0]}{n}f", args, peaks[-1]))
-        peaks.append(peak(bench, server, f"{name[0]}{n}p", args))
-    probes.end()
+class Served:
+    """What one server did in its rounds."""
+
+    def __init__(self, bench, server, serial, args):
+        self.floods, self.best, self.rss = [], [], server.rss()
+        self.peaks = [peak(bench, server, serial + "p", args)]
+        self.probes = Probes(server)
+        for n in range(ROUNDS):
+            self.floods.append(flood(bench, server, f"{serial}{n}f", args,
+                                     self.peaks[-1]))
+            self.peaks.append(peak(bench, server, f"{serial}{n}p", args))
+            self.best.append(mean(self.peaks[-2:]))
+        self.probes.end()
+        self.grown = server.rss() - self.rss
+
+
+def probe_row(served, kind, name):
+    took = [t for s in served for t in s.probes.took[kind]]
+    good = sorted(t for t in took if t is not None)
+    row(name, f"{len(good)}", f"{len(took)}", len(good) / len(took), "",
+        f"p50 {ms(good[len(good) // 2])},"
+        f" p99 {ms(good[-1 - len(good) // 100])}" if good else "")
+
+
+def report(name, served):
+    floods = [f for s in served for f in s.floods]
 
     def rate(what):
         return per_second(mean([f.rate(1, what) for f in floods]))
@@ -166,11 +187,13 @@ def overload(bench, server, name, args, rounds):
         return sum(f.phases[1][what] for f in floods)
 
     good = mean([f.rate(1, "good") for f in floods])
-    best = mean([(a + b) / 2 for a, b in zip(peaks, peaks[1:])])
-    row(f"{name} at {TIMES} times the peak, {rounds} x {SECONDS} s",
+    best = mean([b for s in served for b in s.best])
+    row(f"{name} at {TIMES} times the peak, {len(floods)} x {SECONDS} s",
         per_second(good), per_second(best), good / best, ">= 0.90",
-        "the floor is the peak, in turn "
-        + ", ".join(per_second(p) for p in peaks)
+        "the floor is the peak; peaks, and floods between them: "
+        + "; ".join(" ".join(per_second(p) for p in s.peaks) + ", "
+                    + " ".join(per_second(f.rate(1, "good"))
+                               for f in s.floods) for s in served)
         + f"; requests {rate('begun')}, not sent {rate('unsent')}")
     row("  p99 of those admitted, at most", most("p99"), most("p99", 0), None,
         "", f"p50 {most('p50')}; the floor is at half the peak before")
@@ -183,12 +206,13 @@ def overload(bench, server, name, args, rounds):
         "never" if None in back else f"{max(back):.2f} s", "", None, "<= 10 s",
         "at half the peak: nothing refused or late, p99 at most twice the"
         " worst before, or 20 ms")
-    probes.row("kept", "  probes on a connection that is kept")
-    probes.row("anew", "  probes on a new connection each")
-    grown = server.rss() - rss
-    row("  memory, at most", f"{probes.most / 2**20:,.0f} MiB",
-        f"{rss / 2**20:,.0f} MiB", None, "",
-        f"the floor is before; {grown / 2**20:,.0f} MiB more afterwards, for"
+    probe_row(served, "kept", "  probes on a connection that is kept")
+    probe_row(served, "anew", "  probes on a new connection each")
+    row("  memory, at most",
+        f"{max(s.probes.most for s in served) / 2**20:,.0f} MiB",
+        f"{max(s.rss for s in served) / 2**20:,.0f} MiB", None, "",
+        "the floor is before;"
+        f" {sum(s.grown for s in served) / 2**20:,.0f} MiB more afterwards, for"
         f" {total('good'):,.0f} good ones and what came before and after")
 
 
@@ -205,45 +229,63 @@ def prepare(bench, server):
                         f"organizationId={ids[n // 5 % len(ids)]}\n")
 
 
-def bench_instances(bench):
+def flood_instances(bench, n):
     """Instances asked for three times as fast as they are accepted, of a
     provider that makes far fewer."""
-    server = bench.start(Server, bench, "overload-machines",
-                         "history:\n  maxRevisions: 100000\n")
+    server = bench.start(Server, bench, f"overload-machines-{n}", HISTORY)
     api = machines.Api(server)
     region = machines.prepare(bench, api)
     api("PATCH", f"/v1/regions/{region}", {"spec": {
         "callsPerSecond": CALLS_PER_SECOND,
         "options": {"callsPerSecond": CALLS_PER_SECOND,
-                    "burst": CALLS_PER_SECOND // 5}}})
+                    "burst": BURST}}})
     machines.wait_until(lambda: api("GET", f"/v1/regions/{region}")["status"]
                         ["observedGeneration"] == api(
                             "GET", f"/v1/regions/{region}")["generation"], 60)
     with open(bench.path("instance-paths"), "w", encoding="ascii") as file:
         file.write(f"/v1/regions/{region}\n")
     rate = machines.Rate(server)
-    # The first hundred thousand are made faster than those that come after.
     args = ["-i", "/v1/instances", bench.path("instances"),
             bench.path("instance-paths")]
-    Flood(bench, server, "iw", args, [f"max:{WARM_SECONDS}"])
-    overload(bench, server, "instances", args, INSTANCE_ROUNDS)
-    most = rate.end()
-    got = server.metrics()
-    refused = got.get(
+    warm(bench, server, "iw", args)
+    served = Served(bench, server, "i", args)
+    served.calls = rate.end()
+    served.refused = server.metrics().get(
         'muster_provider_calls_total{outcome="rate_limited"}', 0)
-    row("  provider calls a second, at most", per_second(most),
-        per_second(CALLS_PER_SECOND), most / CALLS_PER_SECOND, "<= 1",
-        f"over two seconds; it refused {refused:,.0f};"
-        f" {machines.in_state(server, 'pending'):,.0f} instances wait,"
-        f" {machines.in_state(server, 'running'):,.0f} run")
+    served.states = {state: machines.in_state(server, state)
+                     for state in ("pending", "running")}
     server.stop()
+    return served
+
+
+def bench_instances(bench):
+    served = [flood_instances(bench, n) for n in range(SERVERS // 2)]
+    report("instances", served)
+    most, may = max(s.calls for s in served), CALLS_PER_SECOND + BURST / 2
+    row("  provider calls a second, at most", per_second(most),
+        per_second(may), most / may, "<= 1",
+        "over two seconds, in which the floor is what it allows; it refused"
+        f" {sum(s.refused for s in served):,.0f};"
+        f" {sum(s.states['pending'] for s in served):,.0f} instances wait,"
+        f" {sum(s.states['running'] for s in served):,.0f} run")
+
+
+def flood_objects(bench, name, more):
+    server = bench.start(Server, bench, name, HISTORY)
+    prepare(bench, server)
+    args = [*more, bench.path("orgs"), bench.path("paths")]
+    warm(bench, server, "w", args[-2:])
+    served = Served(bench, server, "o", args)
+    server.stop()
+    return served
+
+
+def bench_objects(bench, name, more):
+    report(name, [flood_objects(bench, f"overload-{name[0]}-{n}", more)
+                  for n in range(SERVERS)])
 
 
 def run(bench):
-    server = bench.start(Server, bench, "overload")
-    prepare(bench, server)
-    both = [bench.path("orgs"), bench.path("paths")]
-    overload(bench, server, "creates", both, ROUNDS)
-    overload(bench, server, "reads and creates", ["-g", "70", *both], ROUNDS)
-    server.stop()
+    bench_objects(bench, "creates", [])
+    bench_objects(bench, "reads and creates", ["-g", "70"])
     bench_instances(bench)

@@ -383,8 +383,8 @@ def head_rows():
         head(f"a header {label}", http(b"GET", ORGS, b"", line), 400)
     head("a header in Latin-1", http(b"GET", ORGS, b"", b"A: \xe9\xff\r\n"),
          200)
-    head("a header of 15,000 bytes", http(b"GET", ORGS, b"", b"A: " +
-                                          b"x" * 15000 + b"\r\n"), 200)
+    head("a header of 11,000 bytes", http(b"GET", ORGS, b"", b"A: " +
+                                          b"x" * 11000 + b"\r\n"), 200)
     for size in (20000, 100000, 3000000):
         head(f"a header of {size} bytes", http(
             b"GET", ORGS, b"", b"A: " + b"x" * size + b"\r\n"), 431, CLOSED)
@@ -396,7 +396,7 @@ def head_rows():
         head(f"{count} times the same header", http(
             b"GET", ORGS, b"", b"Accept: application/json\r\n" * count), 431,
             CLOSED)
-    head("200 cookies", http(b"GET", ORGS, b"", b"Cookie: a=b\r\n" * 200), 200)
+    head("100 cookies", http(b"GET", ORGS, b"", b"Cookie: a=b\r\n" * 100), 200)
     head("a cookie of rubbish", http(b"GET", ORGS, b"",
                                      b"Cookie: =;;\"=,=;\xff\r\n"), 200)
     for value in (b"Bearer", b"Bearer ", b"Bearer TOKENx", b"Basic TOKEN",
@@ -454,6 +454,8 @@ def target_rows():
             ("/v1/organizations/" + "%61" * 2000, 400),
             ("/v1/organizations?" + "a=b&" * 40 + "a=b", 400),
             ("/v1/organizations?" + "tag=a=b&" * 200 + "tag=a=b", 400),
+            ("/v1/organizations?" + "a&" * 1000, 400),
+            ("/v1/organizations?" + "&" * 3000, 400),
             ("/v1/organizations?" + "&" * 100, 400),
             ("/v1/organizations?" + "=" * 100, 400),
             ("/v1/organizations?limit", 400), ("/v1/organizations?limit=", 400),

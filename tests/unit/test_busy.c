@@ -171,6 +171,51 @@ static void who_comes_to_a_short_crowd_is_let_in_after_it(void)
 	serving_stop(&s, 5000);
 }
 
+/* Between two batches, say, little is worked on: that is no room. */
+static void who_comes_right_after_a_crowd_is_told_so(void)
+{
+	struct serving s = {
+		.conf = {.crowded_ms = 1, .stuck_ms = 60000, .calm_ms = 60000}};
+	struct wire w = start_full(&s, HELD);
+
+	serving_do(&s, answer_the_held);
+	CHECK(reply_status(&w, "") == 201);
+	is_a_guest(&s);
+	CHECK(reply_status(&w, GET) == 200);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+}
+
+/* Two are worked on, and one may be: both are answered, and the first that is
+ * has to come again. */
+static void who_is_more_than_may_be_has_to_go(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 60000, .stuck_ms = 60000}};
+	struct wire next, w;
+	struct exchange *held;
+
+	s.conf.max_working = 1;
+	start_busy(&s);
+	next = wire_open(s.address);
+	CHECK(reply_status(&next, GET) == 200);
+	w = wire_open(s.address);
+	wire_puts(&w, HELD);
+	CHECK(reaches(&seen.handled, 2));
+	held = seen.held;
+	wire_puts(&next, HELD);
+	CHECK(reaches(&seen.handled, 3));
+	serving_do(&s, answer_the_held);
+	CHECK(reply_status(&next, "") == 201);
+	CHECK(wire_ends(&next));
+	wire_close(&next);
+	seen.held = held;
+	serving_do(&s, answer_the_held);
+	CHECK(reply_status(&w, "") == 201);
+	CHECK(reply_status(&w, GET) == 200);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+}
+
 static void waiting_for_something_else_is_not_work(void)
 {
 	struct serving s = {.conf = {.crowded_ms = 1, .stuck_ms = 60000}};
@@ -251,25 +296,56 @@ static void who_is_late_twice_is_behind(void)
 	serving_stop(&c.s, 5000);
 }
 
-/* It comes while one is answered slowly, and has several more behind it. */
+/* It comes while one is answered slowly, and others are to be after that. */
 static void who_comes_when_turns_are_long_is_told_so(void)
 {
-	struct serving s = {.conf = {.crowded_ms = 1}};
-	struct wire w, guest;
+	struct serving s = {
+		.conf = {.crowded_ms = 1, .max_working = SLOW_ONES}};
+	struct wire w[SLOW_ONES], guest;
 
 	start_busy(&s);
-	w = wire_open(s.address);
+	for (int i = 0; i < SLOW_ONES; i++) {
+		w[i] = wire_open(s.address);
+		CHECK(reply_status(&w[i], GET) == 200);
+	}
 	atomic_store(&busy.gated, true);
-	wire_puts(&w, SLOW SLOW SLOW SLOW SLOW SLOW);
-	CHECK(reaches(&busy.waits, 1));
+	for (int i = 0; i < SLOW_ONES; i++) {
+		wire_puts(&w[i], SLOW);
+		CHECK(reaches(&busy.waits, 1));
+	}
 	guest = wire_open(s.address);
 	wire_puts(&guest, GET);
 	sem_post(&busy.gate);
 	CHECK(reply_status(&guest, "") == 503);
 	CHECK(wire_ends(&guest));
 	wire_close(&guest);
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < SLOW_ONES; i++) {
+		CHECK(reply_status(&w[i], "") == 200);
+		wire_close(&w[i]);
+	}
+	serving_stop(&s, 5000);
+}
+
+/* They are few: it is slow, and no crowd. */
+static void who_comes_to_a_few_slow_ones_is_let_in(void)
+{
+	struct serving s = {
+		.conf = {.crowded_ms = 1, .max_working = SLOW_ONES}};
+	struct wire w, next;
+
+	start_busy(&s);
+	w = wire_open(s.address);
+	atomic_store(&busy.gated, true);
+	wire_puts(&w, SLOW SLOW SLOW SLOW);
+	CHECK(reaches(&busy.waits, 1));
+	next = wire_open(s.address);
+	wire_puts(&next, GET);
+	sem_post(&busy.gate);
+	for (int i = 0; i < SLOW_ONES; i++)
 		CHECK(reply_status(&w, "") == 200);
+	CHECK(reply_status(&next, "") == 200);
+	CHECK(reply_status(&next, GET) == 200);
+	wire_close(&next);
 	wire_close(&w);
 	serving_stop(&s, 5000);
 }
@@ -321,17 +397,33 @@ static void nothing_is_done_for_who_has_left(void)
 	serving_stop(&c.s, 5000);
 }
 
+/* No turn is long, but a crowd is: for half a second nobody is let in. */
+static void nothing_is_done_for_who_left_the_queue(void)
+{
+	struct serving s = {.conf = {.crowded_ms = 500, .stuck_ms = 60000}};
+	struct wire w = start_full(&s, HELD), gone = wire_open(s.address);
+
+	leave(&gone);
+	is_a_guest(&s);
+	CHECK(serving_stats(&s).left == 1);
+	end_full(&s, &w);
+}
+
 int main(void)
 {
 	RUN(a_guest_has_one_request);
 	RUN(one_more_than_the_guests_is_turned_away);
 	RUN(who_comes_to_a_crowd_is_told_so);
 	RUN(who_comes_to_a_short_crowd_is_let_in_after_it);
+	RUN(who_comes_right_after_a_crowd_is_told_so);
+	RUN(who_is_more_than_may_be_has_to_go);
 	RUN(waiting_for_something_else_is_not_work);
 	RUN(work_that_is_stuck_keeps_nobody_out);
 	RUN(who_comes_when_turns_are_long_is_told_so);
+	RUN(who_comes_to_a_few_slow_ones_is_let_in);
 	RUN(being_late_once_is_not_being_behind);
 	RUN(who_is_late_twice_is_behind);
 	RUN(nothing_is_done_for_who_has_left);
+	RUN(nothing_is_done_for_who_left_the_queue);
 	return test_done();
 }

@@ -121,9 +121,10 @@ void bench_server(struct bench *b, const struct pair *p)
 		  "\",\"imageId\":\"" IMAGE "\",\"market\":\"onDemand\"},"
 		  "\"attempt\":{\"number\":%d,\"offering\":0,"
 		  "\"token\":\"%s\"},\"status\":{\"phase\":\"%s\","
-		  "\"state\":\"%s\"%s}",
+		  "\"state\":\"%s\"%s%s}",
 		  b->name, b->id, b->uid, p->number, p->attempt, b->token,
-		  p->phase, p->seen, member(m, "providerId", p->machine));
+		  p->phase, p->seen, member(m, "providerId", p->machine),
+		  p->told ? p->told : "");
 }
 
 void bench_allocation(struct bench *b, int vcpus)

@@ -34,6 +34,7 @@ struct bench {
 struct pair {
 	const char *state, *provisioning, *power, *action, *launched, *deleted;
 	const char *phase, *machine, *seen, *more; /* more: of its spec */
+	const char *told; /* more: of its server's status */
 	int generation, number, attempt;
 	const char *description;
 };

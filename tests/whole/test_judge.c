@@ -3,29 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench.h"
 #include "model/server.h"
 #include "provider/sim_place.h"
 #include "store/memory.h"
-#include "test.h"
+#include "verdict.h"
 
-static struct bench b;
-
-#define DELETED  "2026-01-01T00:02:00.000Z"
-#define STRANGER "99999999-9999-4999-8999-999999999999"
-
-/* The end of a test: what must be found, or that nothing is. */
-static void found(enum judge_class class, const char *words)
-{
-	CHECK(condemned(&b, class, words));
-	bench_close(&b);
-}
-
-static void right(void)
-{
-	CHECK(acquitted(&b));
-	bench_close(&b);
-}
+#define DELETED "2026-01-01T00:02:00.000Z"
 
 static struct pair dying(void)
 {
@@ -679,58 +662,6 @@ static void a_gap_in_a_stream_is_found(void)
 	found(JUDGE_OTHER, "began with 0 of 1");
 }
 
-/* At rest. */
-
-static void an_instance_that_waits_for_ever_is_found(void)
-{
-	bench_open(&b);
-	bench_create(&b);
-	judge_rest(b.j, b.cloud, bench_now());
-	found(JUDGE_STUCK, "instance web is pending");
-}
-
-static void a_deletion_that_does_not_end_is_found(void)
-{
-	struct pair p = dying();
-
-	bench_open(&b);
-	bench_launch(&b);
-	bench_pair(&b, &p);
-	judge_rest(b.j, b.cloud, bench_now());
-	found(JUDGE_STUCK, "does not end");
-}
-
-static void a_machine_that_is_gone_behind_our_back_is_found(void)
-{
-	bench_open(&b);
-	bench_launch(&b);
-	bench_meddle(&b, "vanish");
-	judge_rest(b.j, b.cloud, bench_now());
-	found(JUDGE_LOST, "its machine is gone");
-}
-
-static void a_machine_that_is_off_and_wanted_on_is_found(void)
-{
-	bench_open(&b);
-	bench_launch(&b);
-	bench_meddle(&b, "halt");
-	judge_rest(b.j, b.cloud, bench_now());
-	found(JUDGE_OTHER, "another state than is wanted");
-}
-
-static void a_stray_that_nobody_found_is_found(void)
-{
-	bench_open(&b);
-	bench_stray(&b, STRANGER, DISK_INSTALLATION);
-	judge_rest(b.j, b.cloud, bench_now());
-	found(JUDGE_LOST, "was not found");
-	bench_open(&b);
-	bench_stray(&b, STRANGER, DISK_INSTALLATION);
-	bench_region(&b, "report", 60000);
-	judge_rest(b.j, b.cloud, bench_now());
-	right();
-}
-
 static void a_thing_that_was_removed_is_found(void)
 {
 	bench_open(&b);
@@ -786,11 +717,6 @@ int main(void)
 	RUN(a_secret_that_is_shown_is_found);
 	RUN(a_stream_that_sees_all_is_right);
 	RUN(a_gap_in_a_stream_is_found);
-	RUN(an_instance_that_waits_for_ever_is_found);
-	RUN(a_deletion_that_does_not_end_is_found);
-	RUN(a_machine_that_is_gone_behind_our_back_is_found);
-	RUN(a_machine_that_is_off_and_wanted_on_is_found);
-	RUN(a_stray_that_nobody_found_is_found);
 	RUN(a_thing_that_was_removed_is_found);
 	return test_done();
 }
