@@ -316,10 +316,19 @@ static void send_refusal(struct server *s, int fd, int status, const char *why,
 
 void conn_refuse(struct conn *c, int status, const char *why)
 {
-	if (c->mhd)
+	if (c->mhd && !c->dismissed)
 		send_refusal(c->server, c->fd, status, why,
 			     c->request ? c->request->id : NULL);
 	conn_shut(c);
+}
+
+void conn_dismiss(struct conn *c, int status, const char *why)
+{
+	send_refusal(c->server, c->fd, status, why, c->request->id);
+	c->dismissed = true;
+	/* A link that has nothing more to pass on does not stay for long. */
+	if (!c->tls)
+		shutdown(c->fd, SHUT_WR);
 }
 
 static void turn_away(struct server *s, int fd)

@@ -82,6 +82,7 @@ struct conn {
 	bool fresh;                     /* without a request so far */
 	bool guest;                     /* came when there was no room */
 	bool closing;                   /* shut down already */
+	bool dismissed;                 /* answered, and nothing follows */
 	struct sockaddr_in6 from;       /* or an IPv4 one */
 	char address[INET6_ADDRSTRLEN]; /* its text */
 };
@@ -110,6 +111,10 @@ bool conn_has_ended(const struct conn *c); /* closed by its client */
 /* Write a whole answer past libmicrohttpd, which is still reading, and close:
  * the only way to answer before a request has arrived. */
 void conn_refuse(struct conn *c, int status, const char *why);
+
+/* The same, and leave it to be read on from: who sends all of it before looking
+ * for an answer would find the connection broken. */
+void conn_dismiss(struct conn *c, int status, const char *why);
 
 /* libmicrohttpd has begun with a connection, or is done with it. */
 void conn_notify(void *ctx, struct MHD_Connection *mhd, void **conn,
