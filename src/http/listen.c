@@ -263,7 +263,6 @@ void conn_due(struct conn *c, struct list *list)
 void conn_shut(struct conn *c)
 {
 	conn_due(c, NULL);
-	c->closing = true;
 	if (!c->mhd)
 		tls_link_abort(c->tls);
 	else
