@@ -98,11 +98,13 @@ void consoles_drain(struct consoles *s)
 
 void consoles_free(struct consoles *s)
 {
-	struct list *l;
+	struct list *next;
 
 	consoles_drain(s);
-	while ((l = list_pop(&s->notes)))
+	for (struct list *l = s->notes.next; l != &s->notes; l = next) {
+		next = l->next;
 		free(CONTAINER_OF(l, struct note, link));
+	}
 	timer_free(s->timer);
 	free(s);
 }

@@ -148,7 +148,15 @@ static int spawn(const char *const *argv, bool quiet, const sigset_t *mask,
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t heeded;
+	size_t n = 0;
+	char **copy;
 	int r;
+
+	/* They are not written to, though the call's type does not say so. */
+	while (argv[n])
+		n++;
+	copy = xcalloc(n + 1, sizeof(*copy));
+	memcpy(copy, argv, n * sizeof(*copy));
 
 	sigemptyset(&heeded);
 	sigaddset(&heeded, SIGINT);
@@ -162,9 +170,8 @@ static int spawn(const char *const *argv, bool quiet, const sigset_t *mask,
 	if (quiet)
 		posix_spawn_file_actions_addopen(&actions, 0, "/dev/null",
 						 O_RDONLY, 0);
-	/* It takes them as they are, and does not write to them. */
-	r = posix_spawnp(ret, argv[0], &actions, &attr,
-			 (char *const *)(uintptr_t)argv, environ);
+	r = posix_spawnp(ret, argv[0], &actions, &attr, copy, environ);
+	free(copy);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return r;
@@ -233,7 +240,7 @@ int login_make_key(struct login *l, struct arena *a, struct err *err)
 		"-f",         arena_join(a, l->folder, "/key", NULL),
 		NULL,
 	};
-	int status;
+	int status = -1;
 
 	remove_files(l);
 	l->key = argv[9];

@@ -7,9 +7,7 @@
  */
 #pragma once
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,32 +65,4 @@ static inline bool guest_write(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return good;
-}
-
-/* Whatever a test has left running of an embedded libvirt in FOLDER: machines
- * outlive who began them. */
-static inline void guest_end_all(const char *folder)
-{
-	char path[512], text[32];
-	struct dirent *entry;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "%s/run/qemu", folder);
-	d = opendir(path);
-	while (d && (entry = readdir(d))) {
-		int fd = strncmp(entry->d_name, "muster-", 7) == 0 &&
-					 strstr(entry->d_name, ".pid")
-				 ? openat(dirfd(d), entry->d_name,
-					  O_RDONLY | O_CLOEXEC)
-				 : -1;
-		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-		text[n > 0 ? n : 0] = '\0';
-		if (strtol(text, NULL, 10) > 1)
-			kill((pid_t)strtol(text, NULL, 10), SIGKILL);
-		if (fd >= 0)
-			close(fd);
-	}
-	if (d)
-		closedir(d);
 }

@@ -3,51 +3,23 @@
  * this process, or on the hosts that tests/e2e/libvirtd.py has started about us;
  * and, of what needs no machines, on libvirt's own that only pretends.
  */
-#include <ftw.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "guest.h"
 #include "model/instance.h"
 #include "model/server.h"
 #include "provider/front.h"
 #include "provider/libvirt/driver.h"
 #include "provider/verify.h"
+#include "scratch.h"
 #include "test.h"
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
 
-static char folder[] = "/tmp/muster-contract-XXXXXX";
 static struct arena arena;
-
-static int remove_one(const char *path, const struct stat *st, int flag,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_folder(void)
-{
-	char region[64];
-
-	snprintf(region, sizeof(region), "%s/libvirt-r", folder);
-	guest_end_all(region);
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Who is out of time leaves nothing either. */
-static void end(int signum)
-{
-	(void)signum;
-	remove_folder();
-	_exit(1);
-}
 
 /* Why there cannot be machines here; NULL when there can. */
 static const char *obstacle(void)
@@ -65,7 +37,7 @@ static struct provider *open_libvirt(const char *region, const char *more)
 {
 	struct provider_conf conf = {.region = region,
 				     .installation = INSTALLATION,
-				     .folder = folder};
+				     .folder = scratch};
 	const char *options =
 		arena_printf(&arena,
 			     "{\"images\":\"%s/images\",\"flavors\":["
@@ -73,7 +45,7 @@ static struct provider *open_libvirt(const char *region, const char *more)
 			     "\"memoryMiB\":32,\"diskGiB\":1},"
 			     "{\"name\":\"more\",\"vcpus\":2,"
 			     "\"memoryMiB\":48,\"diskGiB\":1}]%s}",
-			     folder, more);
+			     scratch, more);
 	struct provider *p = NULL;
 	struct err err = {0};
 
@@ -157,7 +129,7 @@ static void verify(struct provider *p, unsigned least)
 	struct verify_result r;
 	char import[96];
 
-	snprintf(import, sizeof(import), "file://%s/import/guest.raw", folder);
+	snprintf(import, sizeof(import), "file://%s/import/guest.raw", scratch);
 	CHECK(guest_write(import + strlen("file://")));
 	conf.import = import;
 	verify_run(&conf, &r);
@@ -195,7 +167,6 @@ static void the_contract_holds_where_machines_only_pretend(void)
 int main(void)
 {
 	const char *why = obstacle();
-	char images[64], image[96];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (why) {
@@ -203,13 +174,7 @@ int main(void)
 		return 0;
 	}
 	arena_init(&arena, (size_t)64 << 20);
-	if (!mkdtemp(folder) || chmod(folder, 0711) < 0)
-		return 1;
-	atexit(remove_folder);
-	signal(SIGTERM, end);
-	snprintf(images, sizeof(images), "%s/images", folder);
-	snprintf(image, sizeof(image), "%s/least.raw", images);
-	if (mkdir(images, 0755) < 0 || !guest_write(image))
+	if (!scratch_make())
 		return 1;
 	if (!getenv("MUSTER_LIBVIRT_URIS"))
 		RUN(the_contract_holds_where_machines_only_pretend);

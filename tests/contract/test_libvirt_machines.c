@@ -3,7 +3,6 @@
  * this host, by a libvirt in this process.
  */
 #include <arpa/inet.h>
-#include <ftw.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,7 +13,6 @@
 
 #include "base/field_ops.h"
 #include "base/json.h"
-#include "guest.h"
 #include "model/image.h"
 #include "model/instance.h"
 #include "model/network.h"
@@ -23,38 +21,12 @@
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/driver.h"
 #include "provider/libvirt/facts.h"
+#include "scratch.h"
 #include "test.h"
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
 
-static char folder[] = "/tmp/muster-libvirt-XXXXXX";
 static struct arena arena;
-
-static int remove_one(const char *path, const struct stat *st, int flag,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_folder(void)
-{
-	char region[64];
-
-	snprintf(region, sizeof(region), "%s/libvirt-r", folder);
-	guest_end_all(region);
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Who is out of time leaves nothing either. */
-static void end(int signum)
-{
-	(void)signum;
-	remove_folder();
-	_exit(1);
-}
 
 /* Why there cannot be machines here; NULL when there can. */
 static const char *obstacle(void)
@@ -83,7 +55,7 @@ static struct provider *open_embedded(const char *more)
 {
 	struct provider_conf conf = {.region = "r",
 				     .installation = INSTALLATION,
-				     .folder = folder,
+				     .folder = scratch,
 				     .changed = on_change};
 	const char *options =
 		arena_printf(&arena,
@@ -98,7 +70,7 @@ static struct provider *open_embedded(const char *more)
 			     "\"diskIops\":100,\"diskMiBPerSecond\":1},"
 			     "{\"name\":\"huge\",\"vcpus\":1,"
 			     "\"memoryMiB\":16000000,\"diskGiB\":1}]%s}",
-			     folder, more);
+			     scratch, more);
 	struct provider *p = NULL;
 	struct err err = {0};
 
@@ -245,7 +217,7 @@ static pid_t qemu_of(const struct subject *s)
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/libvirt-r/run/qemu/muster-%.36s.pid",
-		 folder, s->m.id);
+		 scratch, s->m.id);
 	f = fopen(path, "re");
 	CHECK(f && fgets(text, sizeof(text), f));
 	if (f)
@@ -438,7 +410,6 @@ static void limits_are_kept(void)
 int main(void)
 {
 	const char *why = obstacle();
-	char images[64], image[96];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (why) {
@@ -446,13 +417,7 @@ int main(void)
 		return 0;
 	}
 	arena_init(&arena, (size_t)64 << 20);
-	if (!mkdtemp(folder) || chmod(folder, 0711) < 0)
-		return 1;
-	atexit(remove_folder);
-	signal(SIGTERM, end);
-	snprintf(images, sizeof(images), "%s/images", folder);
-	snprintf(image, sizeof(image), "%s/least.raw", images);
-	if (mkdir(images, 0755) < 0 || !guest_write(image))
+	if (!scratch_make())
 		return 1;
 	RUN(what_was_made_is_there_again);
 	RUN(what_there_is_no_room_for_is_refused);

@@ -6,7 +6,6 @@
  * On the host that tests/e2e/libvirtd.py has started about us, over a way to it
  * that breaks at one call of the launch after the other.
  */
-#include <ftw.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include "base/json.h"
 #include "base/uuid.h"
 #include "cut.h"
-#include "guest.h"
 #include "model/image.h"
 #include "model/instance.h"
 #include "model/network.h"
@@ -24,11 +22,11 @@
 #include "model/server.h"
 #include "provider/front.h"
 #include "provider/libvirt/driver.h"
+#include "scratch.h"
 #include "test.h"
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
 
-static char folder[] = "/tmp/mlv-XXXXXX";
 static struct arena arena;
 static struct err err;
 static struct cut *way;
@@ -53,20 +51,6 @@ static uint64_t mono(const struct clock *c)
 
 static const struct clock clock_later = {wall, mono};
 
-static int remove_one(const char *path, const struct stat *st, int flag,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
-}
-
-static void remove_folder(void)
-{
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 static bool did(int r, const char *what)
 {
 	if (r < 0)
@@ -86,7 +70,7 @@ static void open_it(void)
 {
 	struct provider_conf conf = {.region = "r",
 				     .installation = INSTALLATION,
-				     .folder = folder,
+				     .folder = scratch,
 				     .clock = &clock_later};
 	const char *options = arena_printf(
 		&arena,
@@ -95,7 +79,7 @@ static void open_it(void)
 		"socket=%s/way\"}],\"flavors\":[{\"name\":\"least\","
 		"\"vcpus\":1,\"memoryMiB\":32,\"diskGiB\":1,"
 		"\"localDiskGiB\":1}]}",
-		folder, folder);
+		scratch, scratch);
 	struct catalogue c;
 
 	conf.options = json_parse(options, strlen(options), &arena, &err);
@@ -321,7 +305,7 @@ static void a_launch_that_is_not_leaves_nothing(void)
 int main(void)
 {
 	const char *uris = getenv("MUSTER_LIBVIRT_URIS"), *to;
-	char images[64], path[96];
+	char path[96];
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGPIPE, SIG_IGN); /* as the server does */
@@ -332,14 +316,9 @@ int main(void)
 	}
 	arena_init(&arena, (size_t)1 << 30);
 	uri = uris;
-	if (!mkdtemp(folder) || chmod(folder, 0711) < 0)
+	if (!scratch_make())
 		return 1;
-	atexit(remove_folder);
-	snprintf(images, sizeof(images), "%s/images", folder);
-	snprintf(path, sizeof(path), "%s/least.raw", images);
-	if (mkdir(images, 0755) < 0 || !guest_write(path))
-		return 1;
-	snprintf(path, sizeof(path), "%s/way", folder);
+	snprintf(path, sizeof(path), "%s/way", scratch);
 	way = cut_open(path, to + strlen("socket="));
 	open_it();
 	make_things();

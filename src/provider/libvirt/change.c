@@ -51,7 +51,7 @@ static int grow(const struct found *m, int64_t gib, struct arena *a,
 					    disk_name(m->uuid, DISK_ROOT, a),
 					    gib * DISK_GIB, err);
 	if (virDomainBlockResize(m->domain, "vda",
-				 (unsigned long long)(gib * DISK_GIB),
+				 (unsigned long long)gib * DISK_GIB,
 				 VIR_DOMAIN_BLOCK_RESIZE_BYTES) < 0)
 		return host_err(m->host, "grow the root disk", err);
 	return 0;

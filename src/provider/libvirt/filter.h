@@ -74,7 +74,7 @@ bool filter_is_machine(const char *name, const char *installation,
 		       char ret_address[INET_ADDRSTRLEN]);
 
 /* NAME is to be its name. */
-struct filter filter_machine(const struct filter_machine *m, const char *name,
+struct filter filter_machine(const struct filter_machine *f, const char *name,
 			     struct arena *a);
 
 /* Without members of the groups that its rules name: filter_follow() puts them

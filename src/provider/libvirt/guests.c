@@ -55,11 +55,10 @@ struct guests {
 };
 
 /* One that is asked, by the thread, without the lock. */
-struct
-try {
+struct attempt {
 	char *machine;
-	int run;
 	struct banner ssh; /* address NULL: not there */
+	int run;
 	bool asks_agent, agent;
 };
 
@@ -100,9 +99,9 @@ static uint64_t next_due(struct guests *r, uint64_t now)
 	return next;
 }
 
-static void take(struct guest *g, uint64_t now, struct try *ret)
+static void take(struct guest *g, uint64_t now, struct attempt *ret)
 {
-	*ret = (struct try){
+	*ret = (struct attempt){
 		.machine = xstrdup(g->machine),
 		.run = g->run,
 		.ssh = {.address = g->address ? xstrdup(g->address) : NULL,
@@ -114,7 +113,7 @@ static void take(struct guest *g, uint64_t now, struct try *ret)
 
 /* Up to MOST whose turn it is, beginning after those that were taken last: those
  * that take long do not keep out the others. */
-static size_t take_due(struct guests *r, struct try *tries, size_t most,
+static size_t take_due(struct guests *r, struct attempt *tries, size_t most,
 		       uint64_t now)
 {
 	size_t n = 0, i = r->cursor;
@@ -129,7 +128,7 @@ static size_t take_due(struct guests *r, struct try *tries, size_t most,
 	return n;
 }
 
-static void ask(struct guests *r, struct try *tries, size_t n)
+static void ask(struct guests *r, struct attempt *tries, size_t n)
 {
 	struct banner list[BANNERS_MOST];
 	size_t of[BANNERS_MOST], many = 0;
@@ -160,7 +159,7 @@ static uint64_t slower(unsigned failures)
 
 /* True when it is news. */
 static bool take_answer(const struct guests *r, struct guest *g,
-			const struct try *t, uint64_t now)
+			const struct attempt *t, uint64_t now)
 {
 	bool was = g->up;
 
@@ -185,7 +184,7 @@ static bool take_answer(const struct guests *r, struct guest *g,
 	return was;
 }
 
-static void answer(struct guests *r, struct try *t)
+static void answer(struct guests *r, struct attempt *t)
 {
 	struct guest *g;
 	bool news = false;
@@ -199,7 +198,7 @@ static void answer(struct guests *r, struct try *t)
 		r->conf.changed(r->conf.ctx, t->machine);
 }
 
-static void free_try(struct try *t)
+static void free_attempt(struct attempt *t)
 {
 	union {
 		const char *read;
@@ -225,7 +224,7 @@ static void rest(struct guests *r, uint64_t ms)
 static void *run(void *ctx)
 {
 	struct guests *r = ctx;
-	struct try tries[BANNERS_MOST];
+	struct attempt tries[BANNERS_MOST];
 
 	while (!r->stop) {
 		uint64_t now = clock_mono(&clock_system), next;
@@ -242,7 +241,7 @@ static void *run(void *ctx)
 		for (size_t i = 0; i < n; i++) {
 			if (!r->stop)
 				answer(r, &tries[i]);
-			free_try(&tries[i]);
+			free_attempt(&tries[i]);
 		}
 	}
 	return NULL;

@@ -105,16 +105,15 @@ int launch_make_root(struct host *h, const char *uuid, const char *image,
 				 gib * DISK_GIB, err);
 }
 
-int launch_make_seed(struct host *h, const char *uuid,
+int launch_make_seed(struct host *h, const char *disk,
 		     const struct machine_spec *spec, const char *instance,
-		     const struct nic *nic, struct arena *a, struct err *err)
+		     const struct nic *nic, struct err *err)
 {
 	struct buf iso = BUF_INIT(SEED_MOST);
 	int r = seed_iso(spec, instance, nic, &iso, err);
 
 	if (r == 0)
-		r = h->disks->write(h, disk_name(uuid, DISK_SEED, a),
-				    buf_str(&iso), iso.len, err);
+		r = h->disks->write(h, disk, buf_str(&iso), iso.len, err);
 	/* Keys and whatever users send are in it. */
 	if (iso.data)
 		explicit_bzero(iso.data, iso.len);
@@ -131,8 +130,8 @@ static int make_files(struct launch *l, struct err *err)
 		return -1;
 	if (h->fake)
 		return 0;
-	if (launch_make_seed(h, l->uuid, l->spec, l->uuid, &l->nic, l->a, err) <
-	    0)
+	if (launch_make_seed(h, disk_name(l->uuid, DISK_SEED, l->a), l->spec,
+			     l->uuid, &l->nic, err) < 0)
 		return -1;
 	if (!l->flavor->local_gib)
 		return 0;
@@ -252,8 +251,7 @@ static int make(struct launch *l, virDomainPtr *ret, struct err *err)
 {
 	if (intent_write(l->lv, l->uuid, l->host, err) < 0)
 		return -1;
-	if (nic_make(l->lv, l->host, l->spec, l->uuid, l->a, &l->nic, err) ==
-		    0 &&
+	if (nic_make(l->host, l->spec, l->uuid, l->a, &l->nic, err) == 0 &&
 	    make_files(l, err) == 0 && define(l, ret, err) == 0)
 		return 0;
 	undo(l, err);

@@ -7,8 +7,7 @@
 int launch_make_root(struct host *h, const char *uuid, const char *image,
 		     int64_t gib, struct arena *a, struct err *err) MUST_CHECK;
 
-/* What it reads when it boots first, as INSTANCE. */
-int launch_make_seed(struct host *h, const char *uuid,
+/* What it reads when it boots first, as INSTANCE: on the disk of that name. */
+int launch_make_seed(struct host *h, const char *disk,
 		     const struct machine_spec *spec, const char *instance,
-		     const struct nic *nic, struct arena *a,
-		     struct err *err) MUST_CHECK;
+		     const struct nic *nic, struct err *err) MUST_CHECK;

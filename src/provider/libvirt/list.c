@@ -88,16 +88,16 @@ static bool matches(const struct domain_facts *f,
  * list; a host that cannot be asked is no list. */
 static int tell(struct host *h, virDomainPtr d,
 		const struct machine_filter *filter, struct arena *a,
-		struct machine *ret, bool *ret_in, struct err *err)
+		struct items *ret, struct err *err)
 {
+	struct machine *m = ret->at;
 	struct domain_facts f;
 
-	*ret_in = false;
 	if (facts_load(h, d, a, &f, err) < 0 ||
 	    (matches(&f, filter) &&
-	     machine_tell_facts(h, d, &f, a, ret, err) < 0))
+	     machine_tell_facts(h, d, &f, a, &m[ret->n], err) < 0))
 		return err_passes(err) ? -1 : 0;
-	*ret_in = matches(&f, filter);
+	ret->n += matches(&f, filter);
 	return 0;
 }
 
@@ -105,14 +105,12 @@ static int list_host(struct host *h, const struct machine_filter *filter,
 		     struct place *at, struct arena *a,
 		     struct machine_page *ret, struct err *err)
 {
-	struct machine *m = ret->machines.at;
 	struct domains domains = {0};
 	int r = load(h, &domains, err);
 
 	for (int i = 0; r == 0 && i < domains.n; i++) {
 		char uuid[VIR_UUID_STRING_BUFLEN] = "";
 		const char *name = virDomainGetName(domains.at[i]);
-		bool in;
 
 		virDomainGetUUIDString(domains.at[i], uuid);
 		if (strcmp(uuid, at->after) <= 0 || !name ||
@@ -123,9 +121,7 @@ static int list_host(struct host *h, const struct machine_filter *filter,
 				arena_join(a, h->name, "/", at->after, NULL);
 			break;
 		}
-		r = tell(h, domains.at[i], filter, a, &m[ret->machines.n], &in,
-			 err);
-		ret->machines.n += r == 0 && in;
+		r = tell(h, domains.at[i], filter, a, &ret->machines, err);
 		memcpy(at->after, uuid, sizeof(uuid));
 	}
 	domains_release(&domains);

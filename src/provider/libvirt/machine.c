@@ -140,7 +140,7 @@ static int has_started(struct domain_facts *f, struct arena *a, void *ctx,
 
 int machine_boot(struct host *h, virDomainPtr d, struct err *err)
 {
-	bool active;
+	bool active = false;
 
 	/* Somebody may have been faster. */
 	if (virDomainCreate(d) < 0) {
@@ -157,7 +157,7 @@ int machine_boot(struct host *h, virDomainPtr d, struct err *err)
 
 int machine_kill(const struct host *h, virDomainPtr d, struct err *err)
 {
-	bool active;
+	bool active = false;
 
 	if (machine_is_active(h, d, &active, err) < 0)
 		return -1;

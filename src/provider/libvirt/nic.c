@@ -137,17 +137,27 @@ static int order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Who gets an interface, and in what. */
+struct taker {
+	struct host *host;
+	struct netdef network;
+	const struct machine_spec *spec;
+	const char *uuid;
+	struct arena *a;
+};
+
 /* An address of the network that no machine has on any host; one that does not
  * answer is not waited for, as everybody has another wish. */
-static int choose(struct lv *lv, struct host *h, const struct netdef *n,
-		  const char *uuid, struct arena *a, const char **ret,
-		  struct err *err)
+static int choose(const struct taker *m, const char **ret, struct err *err)
 {
+	const struct lv *lv = m->host->lv;
+	const struct netdef *n = &m->network;
 	struct taking t = {.installation = lv->base.installation,
 			   .network = n->id,
-			   .a = a};
-	struct address_pool *pool = arena_alloc(a, sizeof(*pool));
-	uint32_t wish = (uint32_t)strtoul(arena_memdup(a, uuid, 8), NULL, 16);
+			   .a = m->a};
+	struct address_pool *pool = arena_alloc(m->a, sizeof(*pool));
+	uint32_t wish =
+		(uint32_t)strtoul(arena_memdup(m->a, m->uuid, 8), NULL, 16);
 	char text[INET_ADDRSTRLEN];
 	uint32_t got;
 
@@ -156,7 +166,7 @@ static int choose(struct lv *lv, struct host *h, const struct netdef *n,
 
 		if (!network_is_user(other) &&
 		    nwfilter_each(other, note_taken, &t, err) < 0 &&
-		    (other == h || err->code != ERR_UNAVAILABLE))
+		    (other == m->host || err->code != ERR_UNAVAILABLE))
 			return -1;
 	}
 	if (t.n)
@@ -167,24 +177,23 @@ static int choose(struct lv *lv, struct host *h, const struct netdef *n,
 		return err_set(err, ERR_CAPACITY,
 			       "the network has no address left");
 	address_text4(got, text);
-	*ret = arena_strdup(a, text);
+	*ret = arena_strdup(m->a, text);
 	return 0;
 }
 
-static int put_filter(struct host *h, const struct netdef *n,
-		      const struct machine_spec *spec, const char *uuid,
-		      struct nic *nic, struct arena *a, struct err *err)
+static int put_filter(const struct taker *m, const struct nic *nic,
+		      struct err *err)
 {
-	const struct filter_machine m = {.uuid = uuid,
-					 .mac = nic->mac,
-					 .network = n->id,
-					 .address = nic->address,
-					 .address6 = nic->address6,
-					 .sources = spec->sources,
-					 .groups = spec->groups};
-	struct filter f = filter_machine(&m, nic->filter, a);
+	const struct filter_machine its = {.uuid = m->uuid,
+					   .mac = nic->mac,
+					   .network = m->network.id,
+					   .address = nic->address,
+					   .address6 = nic->address6,
+					   .sources = m->spec->sources,
+					   .groups = m->spec->groups};
+	struct filter f = filter_machine(&its, nic->filter, m->a);
 
-	return nwfilter_put(h, &f, err);
+	return nwfilter_put(m->host, &f, err);
 }
 
 /* What a process that is no more has left of launches that came to nothing; once,
@@ -202,47 +211,46 @@ static int sweep(struct host *h, struct err *err)
 }
 
 /* With the address that it has, or gets now. */
-static int take_address(struct lv *lv, struct host *h, const struct netdef *n,
-			const struct machine_spec *spec, const char *uuid,
-			struct arena *a, struct nic *ret, struct err *err)
+static int take_address(const struct taker *m, struct nic *ret, struct err *err)
 {
+	const char *installation = m->host->lv->base.installation;
+	const struct netdef *n = &m->network;
 	char name[FILTER_NAME_LEN + 1], of[UUID_LEN + 1];
 	char text[INET_ADDRSTRLEN];
 	const char *address = NULL;
 	struct filter have;
 	bool found;
 
-	if (nwfilter_get_by_uuid(h, uuid, a, &have, &found, err) < 0)
+	if (nwfilter_get_by_uuid(m->host, m->uuid, m->a, &have, &found, err) <
+	    0)
 		return -1;
-	if (found &&
-	    filter_is_machine(have.name, lv->base.installation, of, text) &&
+	if (found && filter_is_machine(have.name, installation, of, text) &&
 	    strcmp(of, n->id) == 0)
-		address = arena_strdup(a, text);
-	else if (sweep(h, err) < 0 ||
-		 choose(lv, h, n, uuid, a, &address, err) < 0)
+		address = arena_strdup(m->a, text);
+	else if (sweep(m->host, err) < 0 || choose(m, &address, err) < 0)
 		return -1;
-	filter_machine_name(lv->base.installation, n->id, address, name);
-	network(n, address, arena_strdup(a, name), a, ret);
-	return put_filter(h, n, spec, uuid, ret, a, err);
+	filter_machine_name(installation, n->id, address, name);
+	network(n, address, arena_strdup(m->a, name), m->a, ret);
+	return put_filter(m, ret, err);
 }
 
-int nic_make(struct lv *lv, struct host *h, const struct machine_spec *spec,
-	     const char *uuid, struct arena *a, struct nic *ret,
-	     struct err *err)
+int nic_make(struct host *h, const struct machine_spec *spec, const char *uuid,
+	     struct arena *a, struct nic *ret, struct err *err)
 {
-	struct netdef n;
+	struct taker m = {.host = h, .spec = spec, .uuid = uuid, .a = a};
+	struct lv *lv = h->lv;
 	int r;
 
-	if (network_find(h, spec->network, a, &n, err) < 0)
+	if (network_find(h, spec->network, a, &m.network, err) < 0)
 		return -1;
 	if (network_is_user(h)) {
-		user(&n, uuid, a, ret);
+		user(&m.network, uuid, a, ret);
 		return 0;
 	}
 	if (group_bring(h, &spec->groups, a, err) < 0)
 		return -1;
 	pthread_mutex_lock(&lv->addressing);
-	r = take_address(lv, h, &n, spec, uuid, a, ret, err);
+	r = take_address(&m, ret, err);
 	pthread_mutex_unlock(&lv->addressing);
 	return r < 0 ? -1 : group_follow(lv, &spec->groups, a, err);
 }
@@ -335,9 +343,9 @@ static int set_access(struct lv *lv, struct host *h, const char *uuid,
 		      const struct machine_spec *spec, struct arena *a,
 		      struct err *err)
 {
+	struct taker m = {.host = h, .spec = spec, .uuid = uuid, .a = a};
 	char of[UUID_LEN + 1], text[INET_ADDRSTRLEN];
 	struct filter have;
-	struct netdef n;
 	struct nic nic;
 	bool found;
 
@@ -347,11 +355,11 @@ static int set_access(struct lv *lv, struct host *h, const char *uuid,
 	    !filter_is_machine(have.name, lv->base.installation, of, text))
 		return err_set(err, ERR_UNSUPPORTED,
 			       "the machine has no filter");
-	if (network_find(h, of, a, &n, err) < 0 ||
+	if (network_find(h, of, a, &m.network, err) < 0 ||
 	    group_bring(h, &spec->groups, a, err) < 0)
 		return -1;
-	network(&n, text, have.name, a, &nic);
-	if (put_filter(h, &n, spec, uuid, &nic, a, err) < 0 ||
+	network(&m.network, text, have.name, a, &nic);
+	if (put_filter(&m, &nic, err) < 0 ||
 	    group_follow(lv, &have.refs, a, err) < 0)
 		return -1;
 	return group_follow(lv, &spec->groups, a, err);

@@ -36,9 +36,8 @@ struct nic {
 
 /* What machine UUID gets on H: the same again for the same UUID.  ERR_INVALID
  * when there is no such network. */
-int nic_make(struct lv *lv, struct host *h, const struct machine_spec *spec,
-	     const char *uuid, struct arena *a, struct nic *ret,
-	     struct err *err) MUST_CHECK;
+int nic_make(struct host *h, const struct machine_spec *spec, const char *uuid,
+	     struct arena *a, struct nic *ret, struct err *err) MUST_CHECK;
 
 /* The machine is gone: what was kept for it (a DHCP entry, a filter) goes. */
 int nic_drop(struct lv *lv, struct host *h, const char *uuid,

@@ -46,9 +46,10 @@ static int make_seed(const struct found *m, struct machine_spec *spec,
 		a, "%s-%lld", m->uuid, (long long)clock_wall(lv->conf->clock));
 	struct nic nic;
 
-	if (nic_make(lv, m->host, spec, m->uuid, a, &nic, err) < 0)
+	if (nic_make(m->host, spec, m->uuid, a, &nic, err) < 0)
 		return -1;
-	return launch_make_seed(m->host, m->uuid, spec, instance, &nic, a, err);
+	return launch_make_seed(m->host, disk_name(m->uuid, DISK_SEED, a), spec,
+				instance, &nic, err);
 }
 
 static int rebuild(const struct found *m, struct machine_spec *spec,

@@ -20,9 +20,10 @@ void seed_hostname(const char *name, char out[64])
 	size_t n = 0;
 
 	for (; *name && n < 63; name++) {
-		char c = *name >= 'A' && *name <= 'Z' ? (char)(*name | 0x20)
-						      : *name;
+		char c = *name;
 
+		if (c >= 'A' && c <= 'Z')
+			c = (char)(c | 0x20);
 		if (is_plain(c))
 			out[n++] = c;
 		else if (n && out[n - 1] != '-')

@@ -3,18 +3,18 @@
 #include "provider/libvirt/domain.h"
 
 static const struct {
-	int state;
 	const char *native;
+	int state;
 	enum instance_state ours;
 } states[] = {
-	{VIR_DOMAIN_RUNNING, "running", INSTANCE_RUNNING},
+	{"running", VIR_DOMAIN_RUNNING, INSTANCE_RUNNING},
 	/* Waiting for something, as machines do. */
-	{VIR_DOMAIN_BLOCKED, "blocked", INSTANCE_RUNNING},
-	{VIR_DOMAIN_PAUSED, "paused", INSTANCE_STOPPED},
-	{VIR_DOMAIN_SHUTDOWN, "in shutdown", INSTANCE_STOPPING},
-	{VIR_DOMAIN_SHUTOFF, "shut off", INSTANCE_STOPPED},
-	{VIR_DOMAIN_CRASHED, "crashed", INSTANCE_STOPPED},
-	{VIR_DOMAIN_PMSUSPENDED, "pmsuspended", INSTANCE_STOPPED},
+	{"blocked", VIR_DOMAIN_BLOCKED, INSTANCE_RUNNING},
+	{"paused", VIR_DOMAIN_PAUSED, INSTANCE_STOPPED},
+	{"in shutdown", VIR_DOMAIN_SHUTDOWN, INSTANCE_STOPPING},
+	{"shut off", VIR_DOMAIN_SHUTOFF, INSTANCE_STOPPED},
+	{"crashed", VIR_DOMAIN_CRASHED, INSTANCE_STOPPED},
+	{"pmsuspended", VIR_DOMAIN_PMSUSPENDED, INSTANCE_STOPPED},
 };
 
 /* Held for a moment by something that ends by itself; or by somebody, and then

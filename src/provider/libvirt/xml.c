@@ -153,9 +153,9 @@ int xml_finish(struct xml *x, struct buf *out, struct err *err)
 
 /* libxml2's own types, under names of ours. */
 
-static xmlNodePtr node_of(const struct xml_node *n)
+static const xmlNode *node_of(const struct xml_node *n)
 {
-	return (xmlNodePtr)(uintptr_t)n;
+	return (const xmlNode *)(const void *)n;
 }
 
 static const struct xml_node *from_node(const xmlNode *n)
@@ -189,7 +189,7 @@ void xml_free(struct xml_doc *d)
 
 const struct xml_node *xml_root(const struct xml_doc *d)
 {
-	return from_node(xmlDocGetRootElement((xmlDocPtr)(uintptr_t)d));
+	return from_node(xmlDocGetRootElement((const xmlDoc *)(const void *)d));
 }
 
 static bool is_named(const xmlNode *n, const char *name, size_t len)
