@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct cut {
 	pthread_mutex_t lock; /* of what follows */
 	unsigned calls, at;
 	bool answered, happened;
+	pid_t killed;    /* when it breaks; 0: nobody */
 	uint32_t serial; /* of the call whose answer is lost; 0: of none */
 	int wires[WIRES_MOST];
 };
@@ -125,6 +127,9 @@ static void break_it(struct cut *c)
 	c->happened = true;
 	c->at = 0;
 	c->serial = 0;
+	/* First: it must not come to see that the way is broken. */
+	if (c->killed)
+		kill(c->killed, SIGKILL);
 	rename(c->path, c->away);
 	for (size_t i = 0; i < WIRES_MOST; i++)
 		if (c->wires[i] >= 0)
@@ -259,6 +264,13 @@ void cut_at(struct cut *c, unsigned nth, bool answered)
 	c->calls = 0;
 	c->at = nth;
 	c->answered = answered;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void cut_kills(struct cut *c, pid_t pid)
+{
+	pthread_mutex_lock(&c->lock);
+	c->killed = pid;
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct cut;
 
@@ -18,6 +19,9 @@ void cut_close(struct cut *c);
 /* At call number NTH from now, counted from 1 (0: never).  ANSWERED: it is
  * carried out, and its answer is lost; otherwise it is not. */
 void cut_at(struct cut *c, unsigned nth, bool answered);
+
+/* Process PID is killed when it breaks (0: none is), before it could notice. */
+void cut_kills(struct cut *c, pid_t pid);
 bool cut_happened(struct cut *c);
 unsigned cut_calls(struct cut *c); /* since the last cut_at() */
 void cut_mend(struct cut *c);

@@ -1,7 +1,8 @@
 /*
  * A host that vanishes in the middle of a launch, whichever step it was at: the
  * error says so, the same launch again is one machine, and one that is never
- * made again leaves nothing there once the host is back.
+ * made again leaves nothing there once the host is back.  And a process that is
+ * killed in the middle of one, whose next one knows.
  *
  * On the host that tests/e2e/libvirtd.py has started about us, over a way to it
  * that breaks at one call of the launch after the other.
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -302,7 +304,75 @@ static void a_launch_that_is_not_leaves_nothing(void)
 	CHECK(told > calls / 2);
 }
 
-int main(void)
+/* Ourselves, as another process: see be_killed(). */
+static pid_t begin_other(const char *token)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		execl("/proc/self/exe", "test_libvirt_vanish", folder, token,
+		      network, group, NULL);
+		_exit(1);
+	}
+	return waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status)
+		       ? pid
+		       : -1;
+}
+
+/* Stops, for it to be seen that it is there; then launches. */
+static int be_killed(char **argv)
+{
+	struct machine m;
+
+	memcpy(folder, argv[1], sizeof(folder));
+	network = argv[3];
+	group = argv[4];
+	open_it();
+	raise(SIGSTOP);
+	/* It is not always: a launch may be over before. */
+	_exit(launch(argv[2], &m) < 0);
+}
+
+static unsigned killed;
+
+static bool is_killed(unsigned nth, bool answered)
+{
+	pid_t pid;
+	int status = -1;
+	bool good;
+
+	provider_close(p);
+	pid = begin_other(new_id());
+	if (pid > 0) {
+		cut_kills(way, pid);
+		cut_at(way, nth, answered);
+		kill(pid, SIGCONT);
+		waitpid(pid, &status, 0);
+		cut_kills(way, 0);
+	}
+	killed += WIFSIGNALED(status);
+	cut_at(way, 0, false);
+	cut_mend(way);
+	open_it();
+	good = pid > 0 && (status == 0 || WIFSIGNALED(status)) && is_back() &&
+	       is_swept();
+	if (!good)
+		printf("# killed at call %u of %u, %s: %d\n", nth, calls,
+		       answered ? "answered" : "not answered", status);
+	return good;
+}
+
+/* A server that was killed left the root disk and the seed of an instance that
+ * was deleted before it was launched again. */
+static void a_launch_whose_process_is_killed_leaves_nothing(void)
+{
+	for (unsigned nth = 1; nth <= calls; nth += 3)
+		CHECK(is_killed(nth, nth / 3 % 2));
+	CHECK(killed > calls / 6);
+}
+
+int main(int argc, char **argv)
 {
 	const char *uris = getenv("MUSTER_LIBVIRT_URIS"), *to;
 	char path[96];
@@ -315,6 +385,8 @@ int main(void)
 		return 0;
 	}
 	arena_init(&arena, (size_t)1 << 30);
+	if (argc == 5)
+		return be_killed(argv);
 	uri = uris;
 	if (!scratch_make())
 		return 1;
@@ -324,6 +396,7 @@ int main(void)
 	make_things();
 	RUN(a_launch_without_trouble);
 	RUN(a_launch_that_is_not_leaves_nothing);
+	RUN(a_launch_whose_process_is_killed_leaves_nothing);
 	RUN(a_launch_that_is_repeated_is_one_machine);
 	provider_close(p);
 	cut_close(way);

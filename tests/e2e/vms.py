@@ -44,10 +44,9 @@ def missing():
     return None
 
 
-def processes(*words):
-    """The machines' processes in whose arguments each of WORDS is: their pids
-    by UUID; a machine with two is an error."""
-    found = {}
+def guests(pattern, *words):
+    """Pairs of what PATTERN finds in the name of a QEMU's guest, and its pid;
+    of those in whose arguments each of WORDS is."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -55,14 +54,20 @@ def processes(*words):
         except OSError:
             continue
         # Others may be called nearly so.
-        name = re.search(f"guest={PREFIX}({UUID}),", line)
-        if not name or not line.split("\0")[0].endswith("x86_64") or \
-                not all(word in line for word in words):
-            continue
-        uuid = name.group(1)
+        name = re.search(f"guest={PREFIX}({pattern}),", line)
+        if name and line.split("\0")[0].endswith("x86_64") and \
+                all(word in line for word in words):
+            yield name.group(1), int(pid)
+
+
+def processes(*words):
+    """The machines' processes: their pids by UUID; a machine with two is an
+    error."""
+    found = {}
+    for uuid, pid in guests(UUID, *words):
         if uuid in found:
             raise AssertionError(f"{uuid} runs twice: {pid}, {found[uuid]}")
-        found[uuid] = int(pid)
+        found[uuid] = pid
     return found
 
 
@@ -93,7 +98,7 @@ class Embedded:
         atexit.register(self.kill)
 
     def kill(self):
-        for pid in self.processes().values():
+        for pid in [*self.processes().values(), *self.probes()]:
             os.kill(pid, signal.SIGKILL)
 
     def machines(self):
@@ -101,6 +106,10 @@ class Embedded:
 
     def processes(self):
         return processes(self.root + "/disks/")
+
+    def probes(self):
+        """What finds out whether KVM works."""
+        return [pid for _, pid in guests("probe", self.root + "/disks/")]
 
     def files(self):
         """What lies about that is a machine's."""

@@ -124,6 +124,24 @@ static void nobody_to_ask_is_no_lack_of_room(void)
 	CHECK(at == 1);
 }
 
+/* It was for minutes: a host that was away for a second, while the others were
+ * full, cost everybody who waited five. */
+static void a_host_that_is_away_is_asked_again_soon(void)
+{
+	struct place_host hosts[] = {host("a", NULL, 8, 8192, 100),
+				     host("b", NULL, 0, 8192, 100)};
+	struct err err = {0};
+	size_t at;
+
+	hosts[0].why_not = "cannot be asked";
+	CHECK(place_choose(hosts, 2, &small, PLACEMENT_PACK, &at, &err) < 0);
+	CHECK(err.code == ERR_CAPACITY && err.retry_after_ms == 5000);
+	hosts[0].why_not = NULL;
+	hosts[0].room.cpus = 0;
+	CHECK(place_choose(hosts, 2, &small, PLACEMENT_PACK, &at, &err) < 0);
+	CHECK(err.code == ERR_CAPACITY && err.retry_after_ms == 30000);
+}
+
 static void a_zone_that_there_is_not(void)
 {
 	const struct place_host hosts[] = {host("a", "north", 8, 8192, 100),
@@ -149,6 +167,7 @@ int main(void)
 	RUN(each_host_says_why_not);
 	RUN(many_hosts_are_not_too_much_to_say);
 	RUN(nobody_to_ask_is_no_lack_of_room);
+	RUN(a_host_that_is_away_is_asked_again_soon);
 	RUN(a_zone_that_there_is_not);
 	return test_done();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/list.h"
 #include "provider/libvirt/host.h"
@@ -21,6 +22,7 @@ struct lv {
 	struct list holds;       /* of struct hold: see room.h */
 	struct list left;        /* of struct left: see sweep.c; likewise */
 	uint64_t sweep_at;       /* by the steady clock; under placing */
+	atomic_bool recalled;    /* what was begun before: see sweep.c */
 	/* What is kept in the folder; without one there is none of it. */
 	struct library *library;    /* images */
 	struct records volumes;     /* of struct volume_record */

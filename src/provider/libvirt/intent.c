@@ -9,11 +9,15 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/uuid.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/file.h"
+
+#define FOLDER "/launches"
 
 static bool keeps(const struct lv *lv)
 {
-	return lv->folder && lv->n_hosts > 1;
+	return lv->folder && !lv_embedded(lv);
 }
 
 static int wrong(const char *path, struct err *err)
@@ -30,7 +34,7 @@ static int sync_folder(const char *path, struct err *err)
 
 /* Written under another name first: half of a name would be another host's. */
 static int write_at(const char *path, const char *folder, const char *text,
-		    struct err *err)
+		    bool sync, struct err *err)
 {
 	char new[PATH_MAX];
 	size_t len = strlen(text);
@@ -39,18 +43,17 @@ static int write_at(const char *path, const char *folder, const char *text,
 	if (snprintf(new, sizeof(new), "%s.new", path) >= (int)sizeof(new))
 		return err_set(err, ERR_INTERNAL, "the path is too long");
 	fd = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, text, len) != (ssize_t)len || fsync(fd) < 0 ||
-	    rename(new, path) < 0)
+	if (fd < 0 || write(fd, text, len) != (ssize_t)len ||
+	    (sync && fsync(fd) < 0) || rename(new, path) < 0)
 		return wrong(new, err);
-	return sync_folder(folder, err);
+	return sync ? sync_folder(folder, err) : 0;
 }
 
 static bool path_of(const struct lv *lv, const char *uuid, char *folder,
 		    char *path)
 {
-	return snprintf(folder, PATH_MAX, "%s/launches", lv->folder) <
-		       PATH_MAX &&
-	       snprintf(path, PATH_MAX, "%s/launches/%s", lv->folder, uuid) <
+	return snprintf(folder, PATH_MAX, "%s" FOLDER, lv->folder) < PATH_MAX &&
+	       snprintf(path, PATH_MAX, "%s" FOLDER "/%s", lv->folder, uuid) <
 		       PATH_MAX;
 }
 
@@ -65,7 +68,7 @@ int intent_write(const struct lv *lv, const char *uuid, const struct host *h,
 		return err_set(err, ERR_INTERNAL, "the path is too long");
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
 		return wrong(folder, err);
-	return write_at(path, folder, h->name, err);
+	return write_at(path, folder, h->name, lv->n_hosts > 1, err);
 }
 
 enum intent intent_read(const struct lv *lv, const char *uuid,
@@ -97,4 +100,53 @@ void intent_drop(const struct lv *lv, const char *uuid)
 
 	if (keeps(lv) && path_of(lv, uuid, folder, path))
 		unlink(path);
+}
+
+/* One of the same folder, called as the machine would be. */
+static const char *left_path(const struct host *h, const char *uuid,
+			     struct arena *a)
+{
+	return arena_join(a, h->lv->folder, FOLDER "/",
+			  host_machine_id(h, uuid, a), NULL);
+}
+
+void intent_leave(const struct host *h, const char *uuid, struct arena *a)
+{
+	auto_close int fd = -1;
+
+	if (keeps(h->lv))
+		fd = open(left_path(h, uuid, a), O_WRONLY | O_CREAT | O_CLOEXEC,
+			  0600);
+}
+
+void intent_left_none(const struct host *h, const char *uuid, struct arena *a)
+{
+	if (keeps(h->lv))
+		unlink(left_path(h, uuid, a));
+}
+
+void intent_each(struct lv *lv, struct arena *a, intent_fn *fn)
+{
+	struct items names = {0};
+	const char *const *name;
+	struct err none;
+
+	if (!keeps(lv) || file_names(arena_join(a, lv->folder, FOLDER, NULL), a,
+				     &names, &none) < 0)
+		return;
+	name = names.at;
+	for (size_t i = 0; i < names.n; i++) {
+		char uuid[VIR_UUID_STRING_BUFLEN];
+		struct host *h;
+		bool other;
+
+		if (uuid_valid(name[i], strlen(name[i]))) {
+			memcpy(uuid, name[i], sizeof(uuid));
+			intent_read(lv, uuid, &h);
+		} else {
+			h = host_of_machine(lv, name[i], uuid, &other);
+		}
+		if (h)
+			fn(h, uuid);
+	}
 }

@@ -65,6 +65,8 @@ static int look_on_all(struct launch *l, virDomainPtr *ret, struct err *err)
 static int find(struct launch *l, virDomainPtr *ret, struct err *err)
 {
 	*ret = NULL;
+	if (l->lv->n_hosts == 1)
+		return look_on_all(l, ret, err);
 	switch (intent_read(l->lv, l->uuid, &l->host)) {
 	case INTENT_UNKNOWN:
 		return look_on_all(l, ret, err);

@@ -11,6 +11,10 @@ enum { WHOLE = 1000000 };
 /* Bytes of a message after which hosts are only counted. */
 enum { OBSTACLES_MOST = 150 };
 
+/* When it is worth asking again: a host that does not answer may be back any
+ * moment, and looking for room costs little. */
+enum { BACK_MS = 5000, ROOM_MS = 30000 };
+
 static bool in_zone(const struct place_host *h, const struct place_ask *ask)
 {
 	return !ask->zone || (h->zone && strcmp(h->zone, ask->zone) == 0);
@@ -115,6 +119,8 @@ static int refuse(const struct place_host *hosts, size_t n,
 			(long long)ask->cpus, (long long)ask->memory_mib,
 			(long long)ask->disk_gib, buf_str(&b));
 	err->scope = ask->zone ? ERR_SCOPE_ZONE : ERR_SCOPE_REGION;
+	if (err->code == ERR_CAPACITY)
+		err->retry_after_ms = deaf ? BACK_MS : ROOM_MS;
 	buf_release(&b);
 	return -1;
 }

@@ -18,9 +18,8 @@
 enum { PATIENCE_MS = 4000, LOOK_MS = 25 };
 
 #define NAME "muster-probe"
-#define DISK "muster-probe.raw"
 
-/* What is tried, and what it is called: embedded, it is the only one. */
+/* What is tried, and what it is called. */
 struct trial {
 	bool kvm, limits;
 	const char *name, *path;
@@ -185,20 +184,27 @@ static int probe(struct host *h, virConnectPtr conn, struct trial t,
 	return 0;
 }
 
-/* One that a process before us did not live to end. */
-static void end_before(virConnectPtr conn)
+/* One that a process before us did not live to end, or a libvirtd: where KVM only
+ * pretends, a guest does not end by itself. */
+static void end_before(virConnectPtr conn, const char *name)
 {
-	auto_domain virDomainPtr d = virDomainLookupByName(conn, NAME);
+	auto_domain virDomainPtr d = virDomainLookupByName(conn, name);
 
 	if (d)
 		virDomainDestroy(d);
 }
 
-static const char *other_name(struct arena *a)
+/* The same in every process, and nobody else's: others may try on that host,
+ * too.  Embedded, there are none. */
+static const char *name_on(const struct host *h, struct arena *a)
 {
-	char unique[UUID_LEN + 1];
+	char unique[VIR_UUID_STRING_BUFLEN];
 
-	uuid_v7(clock_wall(&clock_system), 0, &random_system, unique);
+	if (h->embedded)
+		return NAME;
+	domain_uuid(h->lv->base.installation,
+		    arena_join(a, h->lv->conf->region, "/", h->name, NULL),
+		    unique);
 	return arena_join(a, NAME "-", unique, NULL);
 }
 
@@ -272,18 +278,18 @@ static void keep(const struct host *h, struct arena *a,
 static int find_out(struct host *h, virConnectPtr conn, struct arena *a,
 		    struct host_powers *ret, char *why, struct err *err)
 {
-	struct trial t = {.name = h->embedded ? NAME : other_name(a)};
+	struct trial t = {.name = name_on(h, a)};
+	const char *disk = arena_join(a, t.name, ".raw", NULL);
 	unsigned char sector[512];
 	struct err ignored;
 	int r = -1;
 
-	if (h->embedded)
-		end_before(conn);
+	end_before(conn, t.name);
 	make_sector(sector);
-	if (h->disks->write(h, DISK, sector, sizeof(sector), err) == 0 &&
-	    h->disks->path(h, DISK, a, &t.path, err) == 0)
+	if (h->disks->write(h, disk, sector, sizeof(sector), err) == 0 &&
+	    h->disks->path(h, disk, a, &t.path, err) == 0)
 		r = probe(h, conn, t, ret, why, err);
-	(void)!h->disks->remove(h, DISK, &ignored);
+	(void)!h->disks->remove(h, disk, &ignored);
 	if (r == 0 && h->embedded)
 		keep(h, a, ret);
 	return r;

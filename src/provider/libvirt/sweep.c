@@ -92,7 +92,7 @@ static struct left *find_left(const struct lv *lv, const struct host *h,
 	return NULL;
 }
 
-void sweep_later(struct host *h, const char *uuid, bool sent)
+static void note_left(struct host *h, const char *uuid, bool sent)
 {
 	struct lv *lv = h->lv;
 	struct left *one;
@@ -108,6 +108,16 @@ void sweep_later(struct host *h, const char *uuid, bool sent)
 	one->since = clock_mono(lv->conf->clock) +
 		     (sent ? lv->base.facts.call_ms : 0);
 	pthread_mutex_unlock(&lv->placing);
+}
+
+void sweep_later(struct host *h, const char *uuid, bool sent)
+{
+	struct arena a;
+
+	arena_init(&a, (size_t)1 << 20);
+	intent_leave(h, uuid, &a);
+	arena_release(&a);
+	note_left(h, uuid, sent);
 }
 
 void sweep_release(struct lv *lv)
@@ -152,9 +162,32 @@ static void sweep_left(struct lv *lv, uint64_t now, struct arena *a)
 		next = l->next;
 		if (now < one->since || !clean(one, a))
 			continue;
+		intent_left_none(one->host, one->uuid, a);
 		list_remove(l);
 		free(one);
 	}
+}
+
+/* Begun by a process before this one, and not finished as it seems: perhaps what
+ * that has sent is still on its way, or the launch is being repeated. */
+static void suspect(struct host *h, const char *uuid)
+{
+	auto_domain virDomainPtr domain = NULL;
+	struct err none;
+
+	if (host_domain(h, uuid, &domain, &none) < 0)
+		note_left(h, uuid, true);
+}
+
+static void recall(struct lv *lv)
+{
+	struct arena a;
+
+	if (atomic_exchange(&lv->recalled, true))
+		return;
+	arena_init(&a, (size_t)64 << 20);
+	intent_each(lv, &a, suspect);
+	arena_release(&a);
 }
 
 static bool is_launching(struct lv *lv)
@@ -170,6 +203,7 @@ void sweep(struct lv *lv)
 	uint64_t now = clock_mono(lv->conf->clock);
 	struct arena a;
 
+	recall(lv);
 	/* Nobody begins to launch meanwhile. */
 	pthread_mutex_lock(&lv->placing);
 	if (now >= lv->sweep_at && !is_launching(lv)) {

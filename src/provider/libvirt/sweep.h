@@ -8,7 +8,8 @@
  * are this process's alone, so when it launches nothing just now there is
  * nobody they could be for.  A launch that is repeated makes them anew.  Does
  * so now and then only, however often it is called; any thread may.  What
- * sweep_later() was told of is removed too, from whichever host; and every host
+ * sweep_later() was told of is removed too, from whichever host, and what a
+ * process before this one had begun there and did not finish; and every host
  * is told what it was not when it did not answer (group.h).  Called when all of
  * them do.
  */
