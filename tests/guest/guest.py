@@ -164,10 +164,12 @@ class Guest:
 
     def says(self, words, seconds=None):
         """WORDS, a pattern, come on the serial line."""
-        return muster.wait_for(
-            lambda: re.search(words, self.said(), re.M)
-            or self.process.poll() is not None and "it ended",
-            seconds or PATIENCE, 0.05) not in (None, "it ended")
+        def is_over():
+            ended = self.process.poll() is not None
+            return re.search(words, self.said(), re.M) or ended
+
+        found = muster.wait_for(is_over, seconds or PATIENCE, 0.05)
+        return isinstance(found, re.Match)
 
     def greets(self):
         """Its SSH server is there: QEMU takes calls before the guest does."""
