@@ -94,8 +94,7 @@ static int tell(struct host *h, virDomainPtr d,
 
 	*ret_in = false;
 	if (facts_load(h, d, a, &f, err) < 0 ||
-	    (matches(&f, filter) &&
-	     machine_tell_facts(h, d, &f, a, ret, err) < 0))
+	    (matches(&f, filter) && machine_tell(h, d, &f, a, ret, err) < 0))
 		return err_passes(err) ? -1 : 0;
 	*ret_in = matches(&f, filter);
 	return 0;
