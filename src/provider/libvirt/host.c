@@ -125,6 +125,17 @@ static void disconnect(struct host *h)
 		host_drop(&p->lines[i]);
 }
 
+void host_deafen(struct host *h)
+{
+	struct host_priv *p = h->priv;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->lines[0])
+		event_deafen(p->lines[0], p->ears);
+	p->silent = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
 void host_close(struct host *h)
 {
 	if (!h || !h->priv)
@@ -146,7 +157,7 @@ static int reconnect(struct host *h, struct err *err)
 		return -1;
 	}
 	if (connect_open(h, &p->lines[0], err) == 0 &&
-	    event_listen(h, p->lines[0], p->ears, err) == 0) {
+	    (p->silent || event_listen(h, p->lines[0], p->ears, err) == 0)) {
 		p->failed_at = 0;
 		return 0;
 	}
