@@ -323,6 +323,7 @@ void conn_refuse(struct conn *c, int status, const char *why)
 	if (c->mhd && !c->dismissed)
 		send_refusal(c->server, c->fd, status, why,
 			     c->request ? c->request->id : NULL);
+	c->dismissed = true;
 	conn_shut(c);
 }
 

@@ -276,7 +276,7 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 	struct server *s = ctx;
 	struct request *r = *request;
 
-	if (s->dead || r->conn->closing)
+	if (s->dead || (r->phase == PHASE_NEW && r->conn->dismissed))
 		return MHD_NO;
 	switch (r->phase) {
 	case PHASE_NEW:

@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 
-enum { WIRES_MOST = 16 };
+enum { WIRES_MOST = 64 };
 
 /* Of libvirt's protocol: what sort of packet it is. */
 enum { CALL = 0, REPLY = 1, STREAM = 3, HOLE = 6 };
@@ -29,6 +29,8 @@ struct cut {
 	bool answered, happened;
 	pid_t killed;    /* when it breaks; 0: nobody */
 	uint32_t serial; /* of the call whose answer is lost; 0: of none */
+	unsigned whose;  /* which connection's that is */
+	unsigned connections;
 	int wires[WIRES_MOST];
 };
 
@@ -36,7 +38,8 @@ struct cut {
 struct wire {
 	struct cut *cut;
 	int from, to;
-	bool back; /* answers */
+	unsigned number; /* of the connection */
+	bool back;       /* answers */
 };
 
 /* What a packet begins with, after its length. */
@@ -137,18 +140,21 @@ static void break_it(struct cut *c)
 }
 
 /* Whether it goes on to the host; breaks the way when it is time. */
-static bool passes(struct cut *c, const struct packet *p)
+static bool passes(struct wire *w, const struct packet *p)
 {
+	struct cut *c = w->cut;
 	bool call = p->sort == CALL;
 	bool good = true;
 
 	pthread_mutex_lock(&c->lock);
 	if (call || p->sort == STREAM || p->sort == HOLE) {
 		c->calls++;
-		if (c->calls == c->at && c->answered && call)
+		if (c->calls == c->at && c->answered && call) {
 			c->serial = p->serial;
-		else if (c->calls == c->at)
+			c->whose = w->number;
+		} else if (c->calls == c->at) {
 			good = false;
+		}
 	}
 	if (!good)
 		break_it(c);
@@ -157,12 +163,14 @@ static bool passes(struct cut *c, const struct packet *p)
 }
 
 /* Whether an answer goes on to who asked. */
-static bool returns(struct cut *c, const struct packet *p)
+static bool returns(struct wire *w, const struct packet *p)
 {
+	struct cut *c = w->cut;
 	bool good;
 
 	pthread_mutex_lock(&c->lock);
-	good = !c->serial || p->sort != REPLY || p->serial != c->serial;
+	good = !c->serial || p->sort != REPLY || p->serial != c->serial ||
+	       w->number != c->whose;
 	if (!good)
 		break_it(c);
 	pthread_mutex_unlock(&c->lock);
@@ -185,7 +193,7 @@ static void *carry(void *ctx)
 	struct packet p = {0};
 
 	while (read_packet(w->from, &p) &&
-	       (w->back ? returns : passes)(w->cut, &p) &&
+	       (w->back ? returns : passes)(w, &p) &&
 	       write_all(w->to, p.bytes, p.len))
 		;
 	shutdown(w->to, SHUT_RDWR);
@@ -202,7 +210,7 @@ static void begin(struct cut *c, int from, int to, bool back)
 	struct wire *w = xcalloc(1, sizeof(*w));
 	pthread_t thread;
 
-	*w = (struct wire){c, from, dup(to), back};
+	*w = (struct wire){c, from, dup(to), c->connections, back};
 	for (size_t i = 0; i < WIRES_MOST; i++)
 		if (c->wires[i] < 0) {
 			c->wires[i] = from;
@@ -224,6 +232,7 @@ static void *serve(void *ctx)
 		pthread_mutex_lock(&c->lock);
 		out = c->happened ? -1 : connect_to(c->to);
 		if (out >= 0) {
+			c->connections++;
 			begin(c, in, out, false);
 			begin(c, out, in, true);
 		} else {

@@ -7,6 +7,9 @@
 #include "base/mem.h"
 #include "provider/libvirt/job.h"
 
+/* What is heard of it from now on is news. */
+static const char told[] = "told";
+
 struct boot {
 	struct host *host;
 	char uuid[VIR_UUID_STRING_BUFLEN];
@@ -51,8 +54,16 @@ static int run(struct job *j, struct err *err)
 {
 	int r = boot(j->ctx, err);
 
+	atomic_store(&j->stage, told);
 	tell(j->ctx);
 	return r;
+}
+
+bool boot_tells(struct host *h, const char *uuid)
+{
+	const char *stage = jobs_stage(h->lv->boots, uuid);
+
+	return stage && stage != told;
 }
 
 void boot_begin(struct host *h, const char *uuid)

@@ -13,5 +13,9 @@
 /* Unless it is being done. */
 void boot_begin(struct host *h, const char *uuid);
 
+/* One is under way and will say how it went (provider_conf.changed): what is
+ * heard of the machine before that is no news. */
+bool boot_tells(struct host *h, const char *uuid);
+
 /* None is under way when this returns. */
 void boot_end(struct host *h, const char *uuid);

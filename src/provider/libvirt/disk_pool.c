@@ -87,24 +87,32 @@ static int64_t changed_at(const struct xml_node *volume, struct arena *a)
 	return text ? (int64_t)(strtod(text, NULL) * 1000) : 0;
 }
 
+/* libvirt says them in bytes. */
+static int64_t bytes_of(const struct xml_node *volume, const char *what,
+			struct arena *a)
+{
+	const char *text = xml_value(xml_child(volume, what), a);
+
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
 static int describe(struct host *h, virStorageVolPtr v, struct arena *a,
 		    struct disk_info *ret, struct err *err)
 {
 	struct disk_info info = {
 		.name = arena_strdup(a, virStorageVolGetName(v))};
 	auto_free char *xml = virStorageVolGetXMLDesc(v, 0);
-	virStorageVolInfo seen;
 	struct xml_doc *doc;
 
-	if (!xml || virStorageVolGetInfo(v, &seen) < 0) {
+	if (!xml) {
 		host_err(h, "look at a disk", err);
 		return -1;
 	}
 	doc = xml_parse(xml, strlen(xml), err);
 	if (!doc)
 		return -1;
-	info.bytes = (int64_t)seen.capacity;
-	info.allocated = (int64_t)seen.allocation;
+	info.bytes = bytes_of(xml_root(doc), "capacity", a);
+	info.allocated = bytes_of(xml_root(doc), "allocation", a);
 	info.changed_at = changed_at(xml_root(doc), a);
 	info.base = base_name(
 		xml_value(xml_child(xml_root(doc), "backingStore/path"), a));

@@ -95,8 +95,10 @@ static void lv_close(struct provider *p)
 {
 	struct lv *lv = lv_of(p);
 
-	guests_free(lv->guests); /* it asks the hosts */
-	jobs_free(lv->boots);    /* likewise */
+	for (size_t i = 0; i < lv->n_hosts; i++)
+		host_deafen(lv->hosts[i]); /* what is heard goes to these */
+	guests_free(lv->guests);           /* it asks the hosts */
+	jobs_free(lv->boots);              /* likewise */
 	image_close(lv);
 	for (size_t i = 0; i < lv->n_hosts; i++)
 		host_close(lv->hosts[i]);

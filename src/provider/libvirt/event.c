@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "provider/libvirt/boot.h"
 #include "provider/libvirt/driver.h"
 #include "provider/libvirt/guests.h"
 
@@ -70,13 +71,15 @@ struct ear {
 	struct host *host; /* NULL: nobody listens */
 };
 
-/* AGAIN: it boots, and nothing is known of its guest any more. */
+/* AGAIN: it boots, and nothing is known of its guest any more.  While it is
+ * started for the first time who looks would wait, and find it half done. */
 static void hear(struct ear *e, virDomainPtr d, bool again)
 {
 	char uuid[VIR_UUID_STRING_BUFLEN];
 
 	pthread_mutex_lock(&e->lock);
-	if (e->host && virDomainGetUUIDString(d, uuid) == 0) {
+	if (e->host && virDomainGetUUIDString(d, uuid) == 0 &&
+	    !boot_tells(e->host, uuid)) {
 		const struct provider_conf *conf = e->host->lv->conf;
 		char id[128];
 
@@ -92,9 +95,10 @@ static int on_lifecycle(virConnectPtr conn, virDomainPtr d, int event,
 			int detail, void *ctx)
 {
 	(void)conn;
-	(void)event;
-	(void)detail;
-	hear(ctx, d, false);
+	/* Who has launched it is answered. */
+	if (event != VIR_DOMAIN_EVENT_DEFINED ||
+	    detail != VIR_DOMAIN_EVENT_DEFINED_ADDED)
+		hear(ctx, d, false);
 	return 0;
 }
 
@@ -161,7 +165,7 @@ void event_deafen(virConnectPtr conn, struct host_ear ears[])
 	for (size_t i = 0; i < HOST_EARS; i++) {
 		struct ear *e = ears[i].ear;
 
-		if (ears[i].id < 0)
+		if (!e || ears[i].id < 0)
 			continue;
 		pthread_mutex_lock(&e->lock);
 		e->host = NULL;

@@ -16,12 +16,21 @@
 /* After a failure it is not tried again for so long: many wait for it. */
 enum { RETRY_MS = 2000 };
 
+/* A daemon works at five calls of a connection at a time, unless it is told
+ * otherwise, and on twenty of all. */
+enum { LINES = 6 };
+
 #define EMBED "qemu:///embed?root="
 
 struct host_priv {
 	pthread_mutex_t lock; /* of what follows */
-	virConnectPtr conn;   /* NULL: there is none now */
+	/* Calls take turns on them; NULL: there is none now.  We are told what
+	 * happens on the first, without which there is no other. */
+	virConnectPtr lines[LINES];
+	unsigned n_lines, turn;
+	uint64_t no_more_before; /* another line was not to be had */
 	struct host_ear ears[HOST_EARS];
+	bool silent;        /* nobody is to be told any more */
 	uint64_t failed_at; /* on the monotonic clock; 0: it did not */
 	struct err failure;
 	pthread_mutex_t trying; /* of the powers, which take a while */
@@ -73,6 +82,17 @@ static int choose_kind(struct host *h, struct err *err)
 	return 0;
 }
 
+/* In our own process one is enough; by SSH each would be a login. */
+static unsigned lines_of(const struct host *h)
+{
+	const char *plus = strchr(h->uri, '+'), *end = strstr(h->uri, "://");
+	bool ssh = plus && end && plus < end &&
+		   (strncmp(plus, "+ssh", 4) == 0 ||
+		    strncmp(plus, "+libssh", 7) == 0);
+
+	return h->embedded || h->fake || ssh ? 1 : LINES;
+}
+
 int host_open(struct lv *lv, const struct host_options *o, struct host **ret,
 	      struct err *err)
 {
@@ -90,6 +110,7 @@ int host_open(struct lv *lv, const struct host_options *o, struct host **ret,
 	pthread_mutex_init(&h->priv->lock, NULL);
 	pthread_mutex_init(&h->priv->trying, NULL);
 	pthread_mutex_init(&h->priv->facts, NULL);
+	h->priv->n_lines = lines_of(h);
 	*ret = h;
 	return 0;
 }
@@ -98,10 +119,21 @@ static void disconnect(struct host *h)
 {
 	struct host_priv *p = h->priv;
 
-	if (!p->conn)
-		return;
-	event_deafen(p->conn, p->ears);
-	host_drop(&p->conn);
+	if (p->lines[0])
+		event_deafen(p->lines[0], p->ears);
+	for (unsigned i = 0; i < p->n_lines; i++)
+		host_drop(&p->lines[i]);
+}
+
+void host_deafen(struct host *h)
+{
+	struct host_priv *p = h->priv;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->lines[0])
+		event_deafen(p->lines[0], p->ears);
+	p->silent = true;
+	pthread_mutex_unlock(&p->lock);
 }
 
 void host_close(struct host *h)
@@ -124,15 +156,30 @@ static int reconnect(struct host *h, struct err *err)
 		*err = p->failure;
 		return -1;
 	}
-	if (connect_open(h, &p->conn, err) == 0 &&
-	    event_listen(h, p->conn, p->ears, err) == 0) {
+	if (connect_open(h, &p->lines[0], err) == 0 &&
+	    (p->silent || event_listen(h, p->lines[0], p->ears, err) == 0)) {
 		p->failed_at = 0;
 		return 0;
 	}
-	host_drop(&p->conn);
+	host_drop(&p->lines[0]);
 	p->failed_at = now(h);
 	p->failure = *err;
 	return -1;
+}
+
+/* Whose turn it is, with the lock held; the first is there. */
+static virConnectPtr next_line(struct host *h)
+{
+	struct host_priv *p = h->priv;
+	virConnectPtr *line = &p->lines[p->turn++ % p->n_lines];
+	struct err none;
+
+	if (*line && virConnectIsAlive(*line) != 1)
+		host_drop(line);
+	if (!*line && now(h) >= p->no_more_before &&
+	    connect_open(h, line, &none) < 0)
+		p->no_more_before = now(h) + RETRY_MS;
+	return *line ? *line : p->lines[0];
 }
 
 int host_take(struct host *h, virConnectPtr *ret, struct err *err)
@@ -141,13 +188,13 @@ int host_take(struct host *h, virConnectPtr *ret, struct err *err)
 	int r = 0;
 
 	pthread_mutex_lock(&p->lock);
-	if (p->conn && virConnectIsAlive(p->conn) != 1)
+	if (p->lines[0] && virConnectIsAlive(p->lines[0]) != 1)
 		disconnect(h);
-	if (!p->conn)
+	if (!p->lines[0])
 		r = reconnect(h, err);
 	if (r == 0) {
-		virConnectRef(p->conn);
-		*ret = p->conn;
+		*ret = next_line(h);
+		virConnectRef(*ret);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return r;

@@ -54,6 +54,8 @@ struct host_powers {
 
 int host_open(struct lv *lv, const struct host_options *o, struct host **ret,
 	      struct err *err) MUST_CHECK;
+/* Nobody is told what happens there any more; what is under way goes on. */
+void host_deafen(struct host *h);
 void host_close(struct host *h); /* NULL is fine */
 
 /* The connection, to be given back with host_drop(); ERR_UNAVAILABLE when there

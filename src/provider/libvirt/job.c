@@ -184,6 +184,19 @@ enum job_state jobs_ask(struct jobs *s, const char *about, char *word,
 	return state;
 }
 
+const char *jobs_stage(struct jobs *s, const char *about)
+{
+	const char *stage = NULL;
+	struct entry *e;
+
+	pthread_mutex_lock(&s->lock);
+	e = find(s, about);
+	if (e && !e->ended)
+		stage = atomic_load(&e->job.stage);
+	pthread_mutex_unlock(&s->lock);
+	return stage;
+}
+
 void jobs_stop(struct jobs *s, const char *about)
 {
 	struct entry *e;

@@ -47,5 +47,8 @@ void jobs_begin(struct jobs *s, const char *about, const struct job_plan *plan);
 enum job_state jobs_ask(struct jobs *s, const char *about, char *word,
 			size_t room, struct err *err);
 
+/* The stage of the one that runs, or waits for its turn; NULL: there is none. */
+const char *jobs_stage(struct jobs *s, const char *about);
+
 /* There is none when this returns. */
 void jobs_stop(struct jobs *s, const char *about);

@@ -135,6 +135,12 @@ static int make_files(struct launch *l, struct err *err)
 	if (launch_make_seed(h, disk_name(l->uuid, DISK_SEED, l->a), l->spec,
 			     l->uuid, &l->nic, err) < 0)
 		return -1;
+	/* What a machine writes by itself its pool would not know of, and looks
+	 * all of itself through for it when it is to be removed. */
+	if (!h->embedded &&
+	    h->disks->blank(h, disk_name(l->uuid, DISK_CONSOLE, l->a), 0, err) <
+		    0)
+		return -1;
 	if (!l->flavor->local_gib)
 		return 0;
 	return h->disks->blank(h, disk_name(l->uuid, DISK_LOCAL, l->a),
@@ -240,8 +246,7 @@ static void undo(struct launch *l, const struct err *why)
 {
 	struct err err;
 
-	if (is_open(why) ||
-	    nic_drop(l->lv, l->host, l->uuid, l->spec->network, &err) < 0 ||
+	if (is_open(why) || nic_drop(l->lv, l->host, l->uuid, &err) < 0 ||
 	    machine_remove_files(l->host, l->uuid, l->a, &err) < 0)
 		sweep_later(l->host, l->uuid, l->sent);
 	if (!is_open(why) || !l->sent)
@@ -286,7 +291,7 @@ static int finish(struct launch *l, virDomainPtr domain, struct machine *ret,
 		return -1;
 	if (!f.started && !f.failure)
 		boot_begin(l->host, l->uuid);
-	return machine_tell(l->host, domain, l->a, ret, err);
+	return machine_tell(l->host, domain, &f, l->a, ret, err);
 }
 
 int lv_launch(struct provider *p, const struct machine_spec *spec,

@@ -95,7 +95,7 @@ static int tell(struct host *h, virDomainPtr d,
 
 	if (facts_load(h, d, a, &f, err) < 0 ||
 	    (matches(&f, filter) &&
-	     machine_tell_facts(h, d, &f, a, &m[ret->n], err) < 0))
+	     machine_tell(h, d, &f, a, &m[ret->n], err) < 0))
 		return err_passes(err) ? -1 : 0;
 	ret->n += matches(&f, filter);
 	return 0;

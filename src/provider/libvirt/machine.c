@@ -25,23 +25,20 @@ static bool is_ours(const struct lv *lv, const struct domain_facts *f)
 }
 
 /* Strangers are not ours to see. */
-static int check_ours(struct found *m, struct err *err)
+static int check_ours(struct found *m, struct arena *a, struct domain_facts *f,
+		      struct err *err)
 {
-	struct domain_facts f;
-	struct arena a;
-	int r;
+	int r = facts_load(m->host, m->domain, a, f, err);
 
-	arena_init(&a, ARENA_MOST);
-	r = facts_load(m->host, m->domain, &a, &f, err);
-	if (r == 0 && !is_ours(m->host->lv, &f))
+	if (r == 0 && !is_ours(m->host->lv, f))
 		r = err_set(err, ERR_NOT_FOUND, "the machine is not ours");
 	m->stranger = r < 0 && err->code == ERR_NOT_FOUND;
-	arena_release(&a);
 	return r;
 }
 
-int machine_find(struct provider *p, const char *id, struct found *ret,
-		 struct err *err)
+int machine_find_facts(struct provider *p, const char *id, struct arena *a,
+		       struct found *ret, struct domain_facts *ret_facts,
+		       struct err *err)
 {
 	bool other;
 
@@ -57,15 +54,27 @@ int machine_find(struct provider *p, const char *id, struct found *ret,
 			       id);
 	if (host_domain(ret->host, ret->uuid, &ret->domain, err) < 0)
 		return -1;
-	if (check_ours(ret, err) == 0)
+	if (check_ours(ret, a, ret_facts, err) == 0)
 		return 0;
 	found_release(ret);
 	return -1;
 }
 
-int machine_tell_facts(struct host *h, virDomainPtr d,
-		       const struct domain_facts *f, struct arena *a,
-		       struct machine *ret, struct err *err)
+int machine_find(struct provider *p, const char *id, struct found *ret,
+		 struct err *err)
+{
+	struct domain_facts f;
+	struct arena a;
+	int r;
+
+	arena_init(&a, ARENA_MOST);
+	r = machine_find_facts(p, id, &a, ret, &f, err);
+	arena_release(&a);
+	return r;
+}
+
+int machine_tell(struct host *h, virDomainPtr d, const struct domain_facts *f,
+		 struct arena *a, struct machine *ret, struct err *err)
 {
 	char uuid[VIR_UUID_STRING_BUFLEN];
 	const char *native, *why;
@@ -104,16 +113,6 @@ int machine_tell_facts(struct host *h, virDomainPtr d,
 		ret->ports = f->ports;
 	ready_tell(h, d, ret);
 	return 0;
-}
-
-int machine_tell(struct host *h, virDomainPtr d, struct arena *a,
-		 struct machine *ret, struct err *err)
-{
-	struct domain_facts f;
-
-	if (facts_load(h, d, a, &f, err) < 0)
-		return -1;
-	return machine_tell_facts(h, d, &f, a, ret, err);
 }
 
 int machine_is_active(const struct host *h, virDomainPtr d, bool *ret,
@@ -157,14 +156,10 @@ int machine_boot(struct host *h, virDomainPtr d, struct err *err)
 
 int machine_kill(const struct host *h, virDomainPtr d, struct err *err)
 {
-	bool active = false;
-
-	if (machine_is_active(h, d, &active, err) < 0)
-		return -1;
-	if (!active || virDomainDestroy(d) == 0)
+	if (virDomainDestroy(d) == 0)
 		return 0;
 	host_err(h, "destroy the machine", err);
-	/* It may have ended meanwhile. */
+	/* It may be off, or have ended meanwhile. */
 	return virDomainIsActive(d) == 0 ? 0 : -1;
 }
 

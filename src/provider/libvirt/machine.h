@@ -25,14 +25,15 @@ void found_release(struct found *m);
 int machine_find(struct provider *p, const char *id, struct found *ret,
 		 struct err *err) MUST_CHECK;
 
-/* All that there is to tell, in A. */
-int machine_tell(struct host *h, virDomainPtr d, struct arena *a,
-		 struct machine *ret, struct err *err) MUST_CHECK;
+/* The same with its facts, in A. */
+int machine_find_facts(struct provider *p, const char *id, struct arena *a,
+		       struct found *ret, struct domain_facts *ret_facts,
+		       struct err *err) MUST_CHECK;
 
-/* The same, when its facts are known. */
-int machine_tell_facts(struct host *h, virDomainPtr d,
-		       const struct domain_facts *f, struct arena *a,
-		       struct machine *ret, struct err *err) MUST_CHECK;
+/* All that there is to tell, in A. */
+int machine_tell(struct host *h, virDomainPtr d, const struct domain_facts *f,
+		 struct arena *a, struct machine *ret,
+		 struct err *err) MUST_CHECK;
 
 /* It runs, or is held: there is a QEMU. */
 int machine_is_active(const struct host *h, virDomainPtr d, bool *ret,

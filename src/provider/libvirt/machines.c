@@ -18,9 +18,8 @@ static int lv_describe(struct provider *p, const char *id, struct arena *a,
 	auto_found struct found m = {0};
 	struct domain_facts f;
 
-	if (machine_find(p, id, &m, err) < 0 ||
-	    facts_load(m.host, m.domain, a, &f, err) < 0 ||
-	    machine_tell_facts(m.host, m.domain, &f, a, ret, err) < 0)
+	if (machine_find_facts(p, id, a, &m, &f, err) < 0 ||
+	    machine_tell(m.host, m.domain, &f, a, ret, err) < 0)
 		return -1;
 	if (!f.started && !f.failure)
 		boot_begin(m.host, m.uuid);
@@ -46,18 +45,10 @@ static int undefine(const struct host *h, virDomainPtr d, struct err *err)
  * it has is found by it. */
 static int remove_all(struct found *m, struct arena *a, struct err *err)
 {
-	struct domain_facts f = {0};
-	const char *network = NULL;
-
-	if (m->domain) {
-		if (facts_load(m->host, m->domain, a, &f, err) < 0)
-			return -1;
-		network = f.network;
-		if (machine_kill(m->host, m->domain, err) < 0 ||
-		    nic_drop(m->host->lv, m->host, m->uuid, network, err) < 0 ||
-		    undefine(m->host, m->domain, err) < 0)
-			return -1;
-	}
+	if (m->domain && (machine_kill(m->host, m->domain, err) < 0 ||
+			  nic_drop(m->host->lv, m->host, m->uuid, err) < 0 ||
+			  undefine(m->host, m->domain, err) < 0))
+		return -1;
 	return machine_remove_files(m->host, m->uuid, a, err);
 }
 

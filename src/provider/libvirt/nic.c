@@ -261,22 +261,16 @@ static int drop(struct lv *lv, struct host *h, const char *uuid,
 	struct filter f;
 	bool found;
 
-	if (nwfilter_get_by_uuid(h, uuid, a, &f, &found, err) < 0)
+	if (nwfilter_drop_by_uuid(h, uuid, a, &f, &found, err) < 0)
 		return -1;
-	if (!found)
-		return 0;
-	if (nwfilter_drop(h, f.name, err) < 0)
-		return -1;
-	return group_follow(lv, &f.refs, a, err);
+	return found ? group_follow(lv, &f.refs, a, err) : 0;
 }
 
-int nic_drop(struct lv *lv, struct host *h, const char *uuid,
-	     const char *in_network, struct err *err)
+int nic_drop(struct lv *lv, struct host *h, const char *uuid, struct err *err)
 {
 	struct arena a;
 	int r;
 
-	(void)in_network;
 	if (network_is_user(h))
 		return 0;
 	arena_init(&a, ARENA_MOST);

@@ -41,7 +41,7 @@ int nic_make(struct host *h, const struct machine_spec *spec, const char *uuid,
 
 /* The machine is gone: what was kept for it (a DHCP entry, a filter) goes. */
 int nic_drop(struct lv *lv, struct host *h, const char *uuid,
-	     const char *network, struct err *err) MUST_CHECK;
+	     struct err *err) MUST_CHECK;
 
 /* Whether a machine on H is in the network, and which (RET_USER may be NULL).
  * With CLEAN, what is left of machines that are gone is removed. */

@@ -98,6 +98,23 @@ int nwfilter_drop(struct host *h, const char *name, struct err *err)
 	return err->code == ERR_NOT_FOUND ? 0 : -1;
 }
 
+int nwfilter_drop_by_uuid(struct host *h, const char *uuid, struct arena *a,
+			  struct filter *ret, bool *found, struct err *err)
+{
+	auto_conn virConnectPtr conn = NULL;
+	auto_filter virNWFilterPtr f = NULL;
+
+	if (host_take(h, &conn, err) < 0)
+		return -1;
+	f = virNWFilterLookupByUUIDString(conn, uuid);
+	if (load(h, f, a, ret, found, err) < 0)
+		return -1;
+	if (!*found || virNWFilterUndefine(f) == 0)
+		return 0;
+	host_err(h, "remove the filter", err);
+	return err->code == ERR_NOT_FOUND ? 0 : -1;
+}
+
 int nwfilter_each(struct host *h, nwfilter_visit *visit, void *ctx,
 		  struct err *err)
 {

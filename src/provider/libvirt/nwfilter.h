@@ -22,6 +22,10 @@ int nwfilter_put(struct host *h, const struct filter *f,
 
 /* Of what is not there: it succeeds. */
 int nwfilter_drop(struct host *h, const char *name, struct err *err) MUST_CHECK;
+/* And what it was, in A, if it was there. */
+int nwfilter_drop_by_uuid(struct host *h, const char *uuid, struct arena *a,
+			  struct filter *ret, bool *found,
+			  struct err *err) MUST_CHECK;
 
 /* For every filter there is, whosever; -1 from the visit ends it.  One that is
  * needed whole is asked for with nwfilter_get(). */

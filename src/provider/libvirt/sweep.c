@@ -141,7 +141,7 @@ static bool clean(const struct left *one, struct arena *a)
 	if (host_domain(h, one->uuid, &domain, &err) == 0)
 		return true;
 	if (err.code != ERR_NOT_FOUND ||
-	    nic_drop(h->lv, h, one->uuid, NULL, &err) < 0 ||
+	    nic_drop(h->lv, h, one->uuid, &err) < 0 ||
 	    machine_remove_files(h, one->uuid, a, &err) < 0)
 		return false;
 	log_info("libvirt",
