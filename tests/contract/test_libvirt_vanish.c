@@ -177,10 +177,12 @@ static bool comes_to(const char *id, int state)
 enum { CONNECTIONS = 6 };
 
 /* Calls take turns on several connections, which are made when their turn
- * comes. */
+ * comes.  How many there are that answer; one that does not is known to be none
+ * from then on. */
 static size_t connections(void)
 {
 	virConnectPtr all[2 * CONNECTIONS] = {0};
+	unsigned long version;
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -190,7 +192,8 @@ static size_t connections(void)
 			continue;
 		while (same < i && all[same] != all[i])
 			same++;
-		n += same == i && virConnectIsAlive(all[i]) == 1;
+		n += same == i &&
+		     virConnectGetLibVersion(all[i], &version) == 0;
 	}
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		host_drop(&all[i]);
@@ -251,30 +254,38 @@ static bool is_back(void)
 {
 	const struct machine_filter none = {TAG_SERVER, "none"};
 	struct machine_page page;
+	size_t n;
 
 	cut_mend(way);
-	for (int i = 0; i < 100; i++) {
-		atomic_fetch_add(&later, 3000);
-		if (provider_list(p, &none, NULL, &arena, &page, &err) == 0 &&
-		    connections() == CONNECTIONS)
-			return true;
-		usleep(20000);
-	}
-	return did(-1, "list");
+	/* What was not noticed to be gone yet is now. */
+	connections();
+	atomic_fetch_add(&later, 3000);
+	n = connections();
+	if (n != CONNECTIONS)
+		printf("# there are %zu connections\n", n);
+	return n == CONNECTIONS &&
+	       did(provider_list(p, &none, NULL, &arena, &page, &err), "list");
 }
 
-/* Of some connections it is noticed a little later that they are no more. */
+static bool is_away(void)
+{
+	if (err.code == ERR_UNAVAILABLE && strstr(err.msg, "host far"))
+		return true;
+	printf("# error %d: %s (%s)\n", err.code, err.msg, err.provider_msg);
+	return false;
+}
+
+/* Each connection that is not noticed to be gone yet fails one call, and the one
+ * that was launched by has: after the others it is told where nobody is. */
 static bool is_told(const char *token)
 {
 	struct machine m = {0};
 
-	for (int i = 0; i < 100; i++) {
-		if (launch(token, &m) == 0 || err.code != ERR_UNAVAILABLE ||
-		    !strstr(err.msg, "host far"))
-			break;
+	for (int i = 1; i <= CONNECTIONS; i++) {
+		if (launch(token, &m) == 0 || !is_away())
+			return false;
 		if (strstr(err.msg, "/way'"))
 			return true;
-		usleep(20000);
 	}
 	printf("# error %d: %s (%s)\n", err.code, err.msg, err.provider_msg);
 	return false;
@@ -309,11 +320,7 @@ static bool vanishes(unsigned nth, bool answered, bool again)
 	 * start, which goes on after the answer. */
 	if (launch(token, &m) < 0) {
 		told++;
-		good = err.code == ERR_UNAVAILABLE &&
-		       strstr(err.msg, "host far");
-		if (!good)
-			did(-1, "launch");
-		good = good && cut_happened(way) && is_told(token);
+		good = is_away() && cut_happened(way) && is_told(token);
 	}
 	good = is_back() && good && (again ? is_repeated(token) : is_swept());
 	if (!good)
