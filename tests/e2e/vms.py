@@ -25,6 +25,9 @@ from muster import Client, Server, folder, wait_for
 # Machines are emulated, and not alone.
 BOOT = 12 * muster.PATIENCE
 
+# All machines are listed so often, in seconds.
+OBSERVE = 5
+
 NAMESPACE = "{https://muster.invalid/libvirt/1}"
 PREFIX = "muster-"
 UUID = "[0-9a-f-]{36}"
@@ -163,7 +166,7 @@ class VmWorld(World):
             options["hosts"] = [{"name": f"h{n}", "uri": host.uri}
                                 for n, host in enumerate(hosts, 1)]
         self.region = self.make("regions", {"name": "local", "spec": {
-            "provider": "libvirt", "observeSeconds": 5,
+            "provider": "libvirt", "observeSeconds": OBSERVE,
             "options": {"images": images, **options}}})["id"]
         self.ready("regions", self.region)
         self.places = [Daemon(host) for host in hosts] if hosts else [
