@@ -84,11 +84,11 @@ static int make_lasting(struct login *l, struct arena *a, struct err *err)
 
 int login_make_folder(struct login *l, struct arena *a, struct err *err)
 {
-	const char *run = getenv("XDG_RUNTIME_DIR");
+	const char *of_session = getenv("XDG_RUNTIME_DIR");
 
 	if (l->stays)
 		return make_lasting(l, a, err);
-	if (is_plain_path(run) && make_own(l, run, a, err) == 0)
+	if (is_plain_path(of_session) && make_own(l, of_session, a, err) == 0)
 		return 0;
 	return make_own(l, "/tmp", a, err);
 }
@@ -188,7 +188,7 @@ static int await(pid_t pid, const sigset_t *set)
 		pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
 
 		if (got == pid && WIFSTOPPED(status)) {
-			raise(SIGSTOP);
+			kill(getpid(), SIGSTOP);
 			kill(pid, SIGCONT);
 			continue;
 		}

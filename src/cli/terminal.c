@@ -54,7 +54,7 @@ static void leave(const struct terminal *t)
 static void rest(const struct terminal *t)
 {
 	leave(t);
-	raise(SIGSTOP);
+	kill(getpid(), SIGSTOP);
 	enter(t);
 }
 

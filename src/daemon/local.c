@@ -14,6 +14,15 @@ static bool no(char *ret, size_t size, const char *what)
 	return false;
 }
 
+static bool has_user(const char *name)
+{
+	struct passwd entry, *found = NULL;
+	char room[4096];
+
+	return getpwnam_r(name, &entry, room, sizeof(room), &found) == 0 &&
+	       found;
+}
+
 bool local_usable(char *ret, size_t size)
 {
 	if (access("/usr/bin/qemu-system-x86_64", X_OK) < 0)
@@ -21,7 +30,7 @@ bool local_usable(char *ret, size_t size)
 	if (access("/usr/bin/qemu-img", X_OK) < 0)
 		return no(ret, size, "there is no qemu-img");
 	/* Machines are not run as root. */
-	if (geteuid() == 0 && !getpwnam("libvirt-qemu"))
+	if (geteuid() == 0 && !has_user("libvirt-qemu"))
 		return no(ret, size, "there is no user libvirt-qemu");
 	return true;
 }

@@ -117,7 +117,7 @@ class Guest:
         self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE)
         muster._processes.append(self.process)  # noqa: killed at the end
-        if not muster.wait_for(lambda: os.path.exists(self.path("monitor"))
+        if not muster.wait_for(lambda: self.listens()
                                or self.process.poll() is not None):
             raise RuntimeError("QEMU does not start")
         if self.process.poll() is not None:
@@ -126,6 +126,11 @@ class Guest:
                             **{"command-line": "info usernet"})
         self.port = int(re.search(r"HOST_FORWARD\S*\s+\d+\s+127\.0\.0\.1\s+"
                                   r"(\d+)", told).group(1))
+
+    def listens(self):
+        """QEMU takes calls; its socket is there a moment before."""
+        with socket.socket(socket.AF_UNIX) as s:
+            return s.connect_ex(self.path("monitor")) == 0
 
     def monitor(self, command, **arguments):
         with socket.socket(socket.AF_UNIX) as s:

@@ -4,6 +4,7 @@
     tiny.py MUSTER SEED
 """
 
+import gzip
 import hashlib
 import json
 import os
@@ -272,6 +273,14 @@ def boots_again(story, guest):
         tap.ok(guest.press_power(), "and it stops")
 
 
+def unpacks(story, guest):
+    """What is packed, with nothing put in, so that nobody can look inside."""
+    guest.start(story.seed("tiny-3", gzip.compress(USER_DATA), extras=False))
+    tap.ok(guest.says("the script says tiny-3$"), "what gzip has packed is done",
+           guest.said())
+    tap.ok(guest.says("tiny-3 login: "), "and it is up", guest.said())
+
+
 def main():
     image = os.path.join(muster.folder(), "tiny.qcow2")
     tap.section(takes_json_apart)
@@ -283,6 +292,7 @@ def main():
         story = Story()
         guest = boots(story, image)
         boots_again(story, guest)
+        unpacks(story, guest)
     tap.end()
 
 

@@ -668,6 +668,12 @@ MUTATIONS = [
           "	snprintf(name, sizeof(name), \"host key/%d\", disk > 0);\n")],
         "reach", whole=False),
     Mutation(
+        "what is packed has a ceiling", 11,
+        [("src/base/gunzip.c",
+          "		if (!buf_ok(out))\n"
+          "			return Z_BUF_ERROR;\n", "")],
+        "gunzip userdata", whole=False),
+    Mutation(
         "an image names no other file", 11,
         [("src/provider/libvirt/qcow2.c",
           "	if (q->backing_at || q->backing_len)\n",

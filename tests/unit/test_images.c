@@ -307,10 +307,13 @@ static char *serve(struct webserver *w, const char **ret_sum)
 	return body;
 }
 
+/* The connection closes: a body follows, whatever is said. */
 static const char *redirect(const char *to)
 {
 	return arena_join(&arena, "HTTP/1.1 302 x\r\nLocation: ", to,
-			  "\r\nContent-Length: 0\r\n", NULL);
+			  "\r\nConnection: close\r\n"
+			  "Content-Length: 0\r\n",
+			  NULL);
 }
 
 static void files_are_fetched(void)

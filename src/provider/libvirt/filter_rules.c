@@ -239,11 +239,11 @@ static void add_rule(struct maker *m, const struct rule *rule, const char *peer,
 		     arena_join(m->a, PEER, peer, NULL), NULL);
 		return;
 	}
-	for (int family = 0; family <= six; family++) {
+	for (int family = 0; family < (six ? 2 : 1); family++) {
 		char text[INET6_ADDRSTRLEN + 4];
 
 		if (rule->prefix && (!address_plain(rule->prefix, text) ||
-				     (int)address_is6(text) != family))
+				     address_is6(text) != (family == 1)))
 			continue;
 		r = pass(m, rule, family == 1);
 		side = other_side(r->direction);

@@ -117,14 +117,16 @@ static size_t take_due(struct guests *r, struct attempt *tries, size_t most,
 		       uint64_t now)
 {
 	size_t n = 0, i = r->cursor;
-	struct guest *g;
 
-	for (int round = 0; round < 2; round++, i = 0)
+	for (int round = 0; round < 2; round++, i = 0) {
+		struct guest *g;
+
 		while (n < most && (g = map_next(&r->by_machine, &i)))
 			if (g->next <= now) {
 				take(g, now, &tries[n++]);
 				r->cursor = i;
 			}
+	}
 	return n;
 }
 

@@ -112,11 +112,12 @@ static const char *left_path(const struct host *h, const char *uuid,
 
 void intent_leave(const struct host *h, const char *uuid, struct arena *a)
 {
-	auto_close int fd = -1;
+	int fd = keeps(h->lv) ? open(left_path(h, uuid, a),
+				     O_WRONLY | O_CREAT | O_CLOEXEC, 0600)
+			      : -1;
 
-	if (keeps(h->lv))
-		fd = open(left_path(h, uuid, a), O_WRONLY | O_CREAT | O_CLOEXEC,
-			  0600);
+	if (fd >= 0)
+		close(fd);
 }
 
 void intent_left_none(const struct host *h, const char *uuid, struct arena *a)
