@@ -5,12 +5,10 @@
 /* Whoever opened it before loses it: a line has one end. */
 static int open_serial(const struct found *m, int *ret_fd, struct err *err)
 {
-	auto_conn virConnectPtr conn = NULL;
-	virStreamPtr stream;
+	/* Of the machine's own connection: a host has several. */
+	virStreamPtr stream = virStreamNew(virDomainGetConnect(m->domain),
+					   VIR_STREAM_NONBLOCK);
 
-	if (host_take(m->host, &conn, err) < 0)
-		return -1;
-	stream = virStreamNew(conn, VIR_STREAM_NONBLOCK);
 	if (!stream)
 		return host_err(m->host, "open the console", err);
 	if (virDomainOpenConsole(m->domain, NULL, stream,
