@@ -30,7 +30,7 @@ enum { REPLY_HEADERS_MOST = 10 };
 struct reply {
 	int status;
 	const char *type; /* content type; NULL without a body */
-	const char *body; /* copied */
+	const char *body; /* copied, unless it is taken */
 	size_t len;
 	struct buf *own; /* what the body is in, if it may be taken; or NULL */
 	struct header headers[REPLY_HEADERS_MOST]; /* copied */
