@@ -20,7 +20,7 @@ SEED = os.path.abspath(sys.argv[2])
 PRINCIPAL = "the-project"
 
 # How long anything in a guest may take: it is emulated, and not alone.
-PATIENCE = 12 * muster.PATIENCE
+PATIENCE = 240
 
 
 def call(*argv, data=None):
