@@ -46,7 +46,7 @@ static enum answer ask_any(const struct addrinfo *list)
 	return got;
 }
 
-void knock(const struct clock *clock, const char *address, int64_t port,
+bool knock(const struct clock *clock, const char *address, int64_t port,
 	   uint64_t most_ms)
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
@@ -54,11 +54,14 @@ void knock(const struct clock *clock, const char *address, int64_t port,
 	uint64_t until = clock_mono(clock) + most_ms;
 	struct addrinfo *list;
 	char service[24];
+	bool dropped;
 
 	snprintf(service, sizeof(service), "%lld", (long long)port);
 	if (getaddrinfo(address, service, &hints, &list) != 0)
-		return;
-	while (ask_any(list) == ANSWER_DROPPED && clock_mono(clock) < until)
+		return true;
+	while ((dropped = ask_any(list) == ANSWER_DROPPED) &&
+	       clock_mono(clock) < until)
 		nanosleep(&pause, NULL);
 	freeaddrinfo(list);
+	return !dropped;
 }

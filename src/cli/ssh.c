@@ -15,7 +15,12 @@
 #include "cli/verbs.h"
 #include "model/image.h"
 
-enum { SSH_PORT = 22, LOGIN_SECONDS = 300, KNOCK_MS = 60000 };
+enum {
+	SSH_PORT = 22,
+	LOGIN_SECONDS = 300,
+	KNOCK_MS = 600000,
+	QUIET_MS = 2000, /* what is waited without a word */
+};
 
 const struct command_option ssh_options[] = {
 	{"user", 'l', .argument = "NAME",
@@ -316,6 +321,17 @@ static int prepare(struct verb *v, struct login *l, struct failure *p)
 	return login_write_known(l, a, &p->err);
 }
 
+/* An agent may say that the guest is up before its SSH server does. */
+static void await_server(struct cli *c, const struct login *l)
+{
+	if (!l->published || knock(c->clock, l->address, l->port, QUIET_MS))
+		return;
+	cli_say(c, "Waiting until its SSH server answers...");
+	if (!knock(c->clock, l->address, l->port,
+		   c->timeout_ms ? c->timeout_ms : KNOCK_MS))
+		cli_say(c, "It does not; trying all the same.");
+}
+
 int ssh_run(struct cli *c, int argc, char **argv)
 {
 	struct login l = {0};
@@ -339,9 +355,7 @@ int ssh_run(struct cli *c, int argc, char **argv)
 		login_release(&l);
 		return EXIT_OK;
 	}
-	if (l.published)
-		knock(c->clock, l.address, l.port,
-		      c->timeout_ms ? c->timeout_ms : KNOCK_MS);
+	await_server(c, &l);
 	if (login_run(&l, &v.args, &c->arena, &status, &p.err) < 0)
 		status = noun_fail(&v, &p);
 	login_release(&l);

@@ -19,6 +19,7 @@
 #include "model/network.h"
 #include "model/server.h"
 #include "provider/front.h"
+#include "provider/libvirt/driver.h"
 #include "test.h"
 
 #define INSTALLATION "5f0c6f1e-5a5e-4d5c-8a5b-0c8f5d3a1b2c"
@@ -66,8 +67,6 @@ static const char *hosts_option(void)
 {
 	const char *all = getenv("MUSTER_LIBVIRT_URIS");
 
-	uris[0] = arena_join(&arena, "qemu:///embed?root=", folder,
-			     "/libvirt-r", NULL);
 	for (; all && *all && hosts < 2; hosts++) {
 		size_t len = strcspn(all, "\n");
 
@@ -100,6 +99,8 @@ static void open_it(const char *images)
 	if (!did(provider_open("libvirt", &conf, &p, &err), "open") ||
 	    !did(provider_catalogue(p, &arena, &c, &err), "catalogue"))
 		exit(1);
+	if (hosts < 2)
+		uris[0] = arena_join(&arena, lv_of(p)->hosts[0]->uri, NULL);
 	for (size_t n = 0; n < c.notes.n; n++)
 		printf("# %s\n", ((const char **)c.notes.at)[n]);
 	CHECK(c.images.n == 1);

@@ -14,7 +14,7 @@ import shutil
 import sys
 
 import vms
-from muster import tap, wait_for
+from muster import run, tap, wait_for
 from vm_first import Newcomer
 from vms import BOOT, Embedded, processes
 
@@ -67,8 +67,13 @@ class Keeper(Newcomer):
     def tell(self, name, script):
         """Run by root in the instance; what it said."""
         sudo = "sudo " if self.flavor == "small" else ""
-        return self.does(f"ssh {name}",
+        failed = tap.failed
+        said = self.does(f"ssh {name}",
                          f"{sudo}sh -c {shlex.quote(script)}").strip()
+        if tap.failed != failed:
+            tap.note(run("instance", "consoleoutput", name, env={
+                **self.env, "MUSTER_TOKEN": self.server.token})[1])
+        return said
 
     def attach(self, name, *volumes):
         """Those and no others, while it runs."""

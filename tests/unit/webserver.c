@@ -11,7 +11,7 @@ static void send_body(struct webserver *w, int to, size_t from)
 {
 	size_t cut = atomic_exchange(&w->cut, 0), sent = 0;
 
-	while (from + sent < w->len || w->endless) {
+	while (from + sent < w->len || atomic_load(&w->endless)) {
 		size_t at = (from + sent) % w->len, n = w->len - at;
 		size_t hold = atomic_load(&w->hold);
 		ssize_t done;
@@ -35,13 +35,14 @@ static void send_body(struct webserver *w, int to, size_t from)
 }
 
 /* Where to begin: later, when the one who asks has the same file. */
-static size_t begin_at(const struct webserver *w, const char *asked)
+static size_t begin_at(struct webserver *w, const char *asked)
 {
+	const char *etag = atomic_load(&w->etag);
 	const char *range = strstr(asked, "Range: bytes=");
 	const char *same = strstr(asked, "If-Range: ");
 
-	if (!range || !same || !w->etag ||
-	    strncmp(same + 10, w->etag, strlen(w->etag)) != 0)
+	if (!range || !same || !etag ||
+	    strncmp(same + 10, etag, strlen(etag)) != 0)
 		return 0;
 	return (size_t)strtoull(range + 13, NULL, 10);
 }
@@ -49,6 +50,7 @@ static size_t begin_at(const struct webserver *w, const char *asked)
 static void answer(struct webserver *w, int to)
 {
 	char asked[4096], head[1024], part[128] = "";
+	const char *etag = atomic_load(&w->etag), *own = atomic_load(&w->head);
 	ssize_t n = recv(to, asked, sizeof(asked) - 1, 0);
 	size_t from;
 
@@ -64,10 +66,10 @@ static void answer(struct webserver *w, int to)
 	snprintf(head, sizeof(head),
 		 "HTTP/1.1 %d x\r\nConnection: close\r\n"
 		 "Content-Length: %zu\r\n%s%s%s%s\r\n",
-		 from ? 206 : 200, w->len - from, w->etag ? "ETag: " : "",
-		 w->etag ? w->etag : "", w->etag ? "\r\n" : "", part);
-	if (w->head)
-		snprintf(head, sizeof(head), "%s\r\n", w->head);
+		 from ? 206 : 200, w->len - from, etag ? "ETag: " : "",
+		 etag ? etag : "", etag ? "\r\n" : "", part);
+	if (own)
+		snprintf(head, sizeof(head), "%s\r\n", own);
 	send(to, head, strlen(head), MSG_NOSIGNAL);
 	send_body(w, to, from);
 }

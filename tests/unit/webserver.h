@@ -15,10 +15,11 @@ struct webserver {
 	char url[64];
 	const char *body;
 	size_t len;
-	const char *etag;   /* or NULL: it tells none */
-	const char *head;   /* sent before it instead of a true one; or NULL */
-	bool endless;       /* it begins again whenever it ends */
-	atomic_size_t cut;  /* end once after so many bytes; 0: not */
+	/* What is changed while the thread may yet be at the last answer. */
+	_Atomic(const char *) etag; /* or NULL: it tells none */
+	_Atomic(const char *) head; /* sent instead of a true one; or NULL */
+	atomic_bool endless;        /* it begins again whenever it ends */
+	atomic_size_t cut;          /* end once after so many bytes; 0: not */
 	atomic_size_t hold; /* stand still after so many bytes; 0: not */
 	atomic_size_t from; /* where the last request began */
 	atomic_bool over;
