@@ -4,9 +4,9 @@ takes with many of them.
 
 The same is: the root disk's volume on the image's, the seed's volume and its
 content, the console's, the machine's filter, the domain defined and started; and
-all of that removed.  `virsh` is one process for a machine, and is given all of it at once,
-from what Muster has made.  Machines are emulated, with an empty disk but for the
-logins.  Server and floor take turns; each figure is the median of its rounds.
+all of that removed.  `virsh` is one process for a machine, and is given all of
+it at once, from what Muster has made.  Machines are emulated, with an empty disk
+but for the logins.  Server and floor take turns; each figure is the median of its rounds.
 
 ROUNDS in the environment says how many of those, LOGINS how many logins,
 PARALLEL how many machines at once, HELD how many are held, STEPS which of

@@ -634,6 +634,17 @@ MUTATIONS = [
           "	return when;\n")],
         "ledger engine"),
     Mutation(
+        "one that is full up can be asked to make room", 10,
+        [("src/reconcile/ledger.c",
+          "	       (err->code != ERR_NONE && !is_full_up(err) &&\n",
+          "	       (err->code != ERR_NONE && err->code != ERR_RATE &&\n"),
+         ("src/reconcile/ledger.c",
+          "static bool is_full_up(const struct err *err)\n"
+          "{\n"
+          "	return err->code == ERR_CAPACITY || err->code == ERR_QUOTA;\n"
+          "}\n", "")],
+        "ledger", whole=False),
+    Mutation(
         "news are followed no oftener than it is worth asking", 10,
         [("src/reconcile/machine.c",
           "	if (step->what == MACHINE_REST && v->now < next)\n",
