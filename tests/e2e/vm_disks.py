@@ -51,7 +51,7 @@ class Keeper(Newcomer):
             self.does("image build tiny --region local --project web "
                       f"--name first --data {self.server.data}")
         self.does("network create lan --project web --region local "
-                  "--prefix 10.0.0.0/24")
+                  "--prefix 10.64.0.0/16")
 
     def named(self, noun, name):
         return next(o for o in self.get(noun) if o["name"] == name)

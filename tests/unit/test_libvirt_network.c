@@ -98,6 +98,31 @@ static void derives_the_other_addresses(void)
 	CHECK(!address_eui64("fd00::/64", "52:54:00", six));
 }
 
+/* As QEMU has them, which nobody can be asked for. */
+static void knows_the_addresses_of_networks_of_any_size(void)
+{
+	static const struct {
+		const char *prefix, *gateway, *guest;
+	} rows[] = {
+		{"10.9.0.0/27", "10.9.0.2", "10.9.0.15"},
+		{"10.9.0.0/24", "10.9.0.2", "10.9.0.15"},
+		{"10.9.2.0/23", "10.9.2.2", "10.9.2.15"},
+		{"10.9.4.0/22", "10.9.6.2", "10.9.6.15"},
+		{"10.9.0.0/16", "10.9.2.2", "10.9.2.15"},
+		{"10.0.0.0/8", "10.0.2.2", "10.0.2.15"},
+	};
+	char text[INET_ADDRSTRLEN];
+	struct net4 net;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CHECK(address_net4(rows[i].prefix, &net));
+		address_text4(address_user4(&net, USER_GATEWAY), text);
+		CHECK_STR(text, rows[i].gateway);
+		address_text4(address_user4(&net, USER_GUEST), text);
+		CHECK_STR(text, rows[i].guest);
+	}
+}
+
 static void writes_addresses_in_one_way(void)
 {
 	char out[INET6_ADDRSTRLEN + 4];
@@ -219,6 +244,7 @@ int main(int argc, char **argv)
 	RUN(knows_the_addresses_of_a_network);
 	RUN(picks_one_that_is_free);
 	RUN(derives_the_other_addresses);
+	RUN(knows_the_addresses_of_networks_of_any_size);
 	RUN(writes_addresses_in_one_way);
 	RUN(writes_a_network_that_is_left_by_nat);
 	RUN(writes_everything_a_network_can_say);

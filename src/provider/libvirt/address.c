@@ -64,6 +64,13 @@ void address_text4(uint32_t address, char out[INET_ADDRSTRLEN])
 	inet_ntop(AF_INET, &in, out, INET_ADDRSTRLEN);
 }
 
+uint32_t address_user4(const struct net4 *n, unsigned which)
+{
+	uint32_t room = (uint32_t)(((uint64_t)1 << (32 - n->bits)) - 1);
+
+	return n->first + ((0x200 + which) & room);
+}
+
 /* The last address of the reserved prefix that ADDRESS is in; 0: in none. */
 static uint32_t reserved_to(const struct items *reserved, uint32_t address)
 {

@@ -45,6 +45,11 @@ void address_pool(const char *prefix, const struct items *reserved,
 uint32_t address_pick(const struct address_pool *pool, const uint32_t *taken,
 		      size_t n, uint32_t wish);
 
+/* What QEMU's user-mode network has: itself, who answers for names, the guest.
+ * They are in the third 256 addresses, where there are so many. */
+enum { USER_GATEWAY = 2, USER_DNS = 3, USER_GUEST = 15 };
+uint32_t address_user4(const struct net4 *n, unsigned which);
+
 /* "52:54:0a:00:00:0f" for 10.0.0.15. */
 void address_mac(uint32_t address, char out[ADDRESS_MAC_LEN + 1]);
 

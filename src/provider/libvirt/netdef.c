@@ -18,9 +18,9 @@
  * address has the same hardware address, and takes it over. */
 enum { LEASE_MINUTES = 10 };
 
-/* QEMU's user-mode network gives these to its one guest; what follows the last
+/* QEMU's user-mode network has a guest at its 15th address; what follows it
  * must be an address, too. */
-enum { USER_GATEWAY = 2, USER_LONGEST = 27 };
+enum { USER_LONGEST = 27 };
 
 static const struct field route_fields[] = {
 	{"prefix", FIELD_STRING, 0, offsetof(struct network_route, prefix)},
@@ -110,7 +110,9 @@ static int gateways(struct netdef *n, struct arena *a, struct err *err)
 			       "the prefix is longer than the /%d that "
 			       "networks of an embedded host can have",
 			       USER_LONGEST);
-	address_text4(net.first + (n->mode ? 1 : USER_GATEWAY), text);
+	address_text4(n->mode ? net.first + 1
+			      : address_user4(&net, USER_GATEWAY),
+		      text);
 	n->gateway = arena_strdup(a, text);
 	if (!n->prefix6)
 		return 0;

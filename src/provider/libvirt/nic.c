@@ -10,16 +10,14 @@
 
 #define ARENA_MOST ((size_t)64 << 20)
 
-/* Of the addresses that QEMU's user-mode network has. */
-enum { USER_GUEST = 15, USER_DNS = 3 };
-
-static const char *nth(const struct netdef *n, unsigned which, struct arena *a)
+static const char *user4(const struct netdef *n, unsigned which,
+			 struct arena *a)
 {
 	char text[INET_ADDRSTRLEN];
 	struct net4 net = {0};
 
 	(void)address_net4(n->prefix, &net);
-	address_text4(net.first + which, text);
+	address_text4(address_user4(&net, which), text);
 	return arena_strdup(a, text);
 }
 
@@ -59,12 +57,12 @@ static void user(const struct netdef *n, const char *uuid, struct arena *a,
 		.kind = NIC_USER,
 		.mac = arena_printf(a, "52:54:%.2s:%.2s:%.2s:%.2s", uuid,
 				    uuid + 2, uuid + 4, uuid + 6),
-		.address = nth(n, USER_GUEST, a),
+		.address = user4(n, USER_GUEST, a),
 		.prefix = n->prefix,
 		.prefix6 = prefix6(n, a),
 		.gateway = n->gateway,
 		.gateway6 = n->gateway6,
-		.dns = n->dns.n ? n->dns : one(nth(n, USER_DNS, a), a),
+		.dns = n->dns.n ? n->dns : one(user4(n, USER_DNS, a), a),
 	};
 	ret->address6 = address6(n, ret->mac, a);
 }
