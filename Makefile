@@ -30,8 +30,8 @@ help:
 	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
 	@echo '              PART=kill picks one, RUNS=n says how often'
 	@echo 'make guests   the Debian image, built and booted with user data of every'
-	@echo '              format, its snapshots and volumes; long; FORMATS="script jinja"'
-	@echo '              picks some, IMAGE=file boots one that was built'
+	@echo '              format, its snapshots, volumes and ports; long; FORMATS="script'
+	@echo '              jinja" picks some, IMAGE=file boots one that was built'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
@@ -116,6 +116,7 @@ guests: setup-guests $(BUILD)/build.ninja
 	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
 		$(BUILD)/guest_seed $(debian)
 	@tests/e2e/vm_disks.py $(BUILD)/muster $(debian)
+	@MUSTER_DEBIAN_IMAGE=$(debian) tests/e2e/libvirt_hosts.py $(BUILD)/muster
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

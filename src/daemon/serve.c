@@ -292,9 +292,12 @@ static void on_reload(void *ctx)
 }
 
 /* The buffers of long lists and of streams come and go: giving their memory
- * back each time costs more than the work that is done in it. */
+ * back each time costs more than the work that is done in it.  Threads, of which
+ * there may be as many as providers are asked things at once, share what is kept
+ * by few of them. */
 static void keep_memory(void)
 {
+	mallopt(M_ARENA_MAX, 4);
 	mallopt(M_MMAP_THRESHOLD, 2 << 20);
 	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	mallopt(M_TOP_PAD, 1 << 20);

@@ -4,6 +4,11 @@ change while machines run, several hosts, TLS.
 
 What a machine can be reached by is asked of itself and of its neighbours, over
 SSH from its host, for that is where a network of libvirt's is left.
+
+    libvirt_hosts.py MUSTER [SECTION...]
+
+Environment: MUSTER_TINY_IMAGE, which is built otherwise; or MUSTER_DEBIAN_IMAGE:
+then the one section that is about that is run.
 """
 
 import base64
@@ -51,14 +56,14 @@ class Region:
 
     last = None
 
-    def __init__(self, hosts, tls=False, **options):
+    def __init__(self, hosts, tls=False, flavor="tiny", **options):
         Region.last = self
         self.hosts = hosts
         self.server = Server().start()
         self.api = Client(self.server)
         images = os.path.join(self.server.home, "images")
         os.mkdir(images)
-        shutil.copy(IMAGE, os.path.join(images, "tiny.qcow2"))
+        shutil.copy(IMAGE, os.path.join(images, "guest.qcow2"))
         self.key = os.path.join(self.server.home, "key")
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
                         self.key], check=True)
@@ -70,8 +75,8 @@ class Region:
                           for n, h in enumerate(hosts, 1)],
                 "images": images, "tcg": True, **options}}})["id"]
         self.ready("regions", self.region)
-        self.flavor = self.named("flavors", "tiny")
-        self.image = self.named("images", "tiny")
+        self.flavor = self.named("flavors", flavor)
+        self.image = self.named("images", "guest")
         self.organization = self.make("organizations", {"name": "acme"})["id"]
         self.make("quotas", {"organizationId": self.organization, "limits": [
             {"kind": kind["name"], "limit": 1 << 30}
@@ -171,11 +176,11 @@ def says(host, address, port, seconds=2):
 class Shell:
     """Commands in a machine, over SSH from its host."""
 
-    def __init__(self, region, host, address):
+    def __init__(self, region, host, address, user="root"):
         self.argv = ["ssh", "-i", region.key, "-o", "StrictHostKeyChecking=no",
                      "-o", "UserKnownHostsFile=/dev/null", "-o",
                      "LogLevel=ERROR", "-o", "BatchMode=yes", "-o",
-                     "ConnectTimeout=60", f"root@{address}"]
+                     "ConnectTimeout=60", f"{user}@{address}"]
         self.host = host
 
     def __call__(self, command):
@@ -306,6 +311,26 @@ def close_a_port(r, host, group, address, shell):
     tap.eq(says(host, address, 22), "SSH-", "the port is open again")
 
 
+def a_debian_guests_port_is_closed():
+    """As on any machine; in a guest that people use."""
+    host = libvirtd.Host()
+    r = Region([host], flavor="small")
+    lan = r.network("lan", prefix="10.79.0.0/24")
+    ssh = r.group("ssh", lan, tcp(22))
+    one = r.until(r.instance("one", lan, ssh, data="#!/bin/sh\ntrue\n"),
+                  "running")
+    at = one["status"]["privateIp"]
+    shell = Shell(r, host, at, "debian")
+    tap.ok(shell.up(), "it can be logged in to")
+    tap.eq(shell(". /etc/os-release; echo $ID")[1], "debian", "it is Debian")
+    close_a_port(r, host, ssh, at, shell)
+    tap.ok(r.gone(one) and r.end("securitygroups", ssh) and
+           r.end("networks", lan), "everything is deleted")
+    tap.eq(things(host), NOTHING, "and nothing is left on the host")
+    r.server.stop()
+    host.stop()
+
+
 def _more(process, seconds):
     """Whether it says something in that time."""
     return wait_for(process.stdout.read, seconds, 0.1)
@@ -425,11 +450,13 @@ WHY = libvirtd.missing()
 if WHY:
     tap.skip("machines on hosts with a libvirt of their own", WHY)
     tap.end()
-IMAGE = image()
 ONLY = sys.argv[2:]
-for section in (groups_change_while_machines_run, several_hosts_over_tls,
-                a_bridge_joins_machines_of_several_hosts,
-                a_host_is_killed_in_the_middle_of_a_launch):
+DEBIAN = os.environ.get("MUSTER_DEBIAN_IMAGE")
+IMAGE = DEBIAN or image()
+SECTIONS = (groups_change_while_machines_run, several_hosts_over_tls,
+            a_bridge_joins_machines_of_several_hosts,
+            a_host_is_killed_in_the_middle_of_a_launch)
+for section in (a_debian_guests_port_is_closed,) if DEBIAN else SECTIONS:
     if ONLY and section.__name__ not in ONLY:
         continue
     failed = tap.failed
