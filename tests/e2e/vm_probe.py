@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A server that is killed while it finds out whether KVM works: the guest that
-it tried with is ended by the next one, for where KVM only pretends it would run
-for ever."""
+"""A server that is killed while it finds out what QEMU can do, and whether KVM
+works: what it has started for that is ended by the next one, and would run for
+ever otherwise."""
 
 import os
 import time
@@ -43,6 +43,9 @@ def main():
     os.chmod(server.home, 0o711)
     server.start()
     id, place = region(server)
+    tap.ok(wait_for(place.questions, BOOT), "QEMU is asked what it can do")
+    server.kill9()
+    server.start()
     for moment in MOMENTS:
         tried = wait_for(place.probes, BOOT)
         tap.eq(len(tried), 1, "it is tried whether KVM works")
@@ -55,7 +58,7 @@ def main():
                "the next server ends what the killed one tried with", tried)
     tap.ok(wait_for(lambda: state(server, id) == "ready", BOOT, 0.05),
            "the region is ready in the end", state(server, id))
-    tap.eq(place.probes(), [], "nothing runs on")
+    tap.eq(place.probes() + place.questions(), [], "nothing runs on")
     tap.eq(place.files(), [], "nor lies about")
     tap.eq(server.stop(), 0, "the server ends well")
     tap.end()

@@ -63,6 +63,19 @@ def guests(pattern, *words):
             yield name.group(1), int(pid)
 
 
+def questions(place):
+    """The pids of QEMUs that are asked things in PLACE."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                found = re.search(r"\0(/[^\0]*/lib/qemu)/qmp-[^/\0]*/qmp\.pid\0",
+                                  file.read().decode(errors="replace"))
+        except OSError:
+            continue
+        if found and os.path.realpath(found.group(1)) == place:
+            yield int(pid)
+
+
 def processes(*words):
     """The machines' processes: their pids by UUID; a machine with two is an
     error."""
@@ -101,7 +114,8 @@ class Embedded:
         atexit.register(self.kill)
 
     def kill(self):
-        for pid in [*self.processes().values(), *self.probes()]:
+        for pid in [*self.processes().values(), *self.probes(),
+                    *self.questions()]:
             os.kill(pid, signal.SIGKILL)
 
     def machines(self):
@@ -113,6 +127,10 @@ class Embedded:
     def probes(self):
         """What finds out whether KVM works."""
         return [pid for _, pid in guests("probe", self.root + "/disks/")]
+
+    def questions(self):
+        """The QEMUs that libvirt only asks what they can do."""
+        return list(questions(os.path.realpath(self.root) + "/lib/qemu"))
 
     def files(self):
         """What lies about that is a machine's."""
@@ -132,6 +150,10 @@ class Daemon:
     def processes(self):
         ours = set(self.host.processes("qemu-system-x86_64"))
         return {uuid: pid for uuid, pid in processes().items() if pid in ours}
+
+    def questions(self):
+        """Its daemon ends them, or is their parent when that is started again."""
+        return []
 
     def files(self):
         place = os.path.join(self.host.folder, "lib", "images")
@@ -239,7 +261,8 @@ class VmWorld(World):
 
     def leftovers(self):
         """What there is of machines when there should be none."""
-        return [*self.machines(), *self.processes().items(), *self.files()]
+        return [*self.machines(), *self.processes().items(), *self.files(),
+                *(pid for place in self.places for pid in place.questions())]
 
 
 def reaches(address, port, begins=b"SSH-"):

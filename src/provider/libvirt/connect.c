@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "provider/libvirt/driver.h"
+#include "provider/libvirt/embed.h"
 
 /* A connection attempt cannot be called off: it goes on in a thread of its own,
  * and is nobody's when that took too long. */
@@ -126,6 +127,8 @@ int connect_open(const struct host *h, virConnectPtr *ret, struct err *err)
 	 * QEMU can. */
 	if (h->embedded || h->fake) {
 		*ret = virConnectOpen(h->uri);
+		if (*ret && h->embedded)
+			embed_sweep(h);
 		if (*ret)
 			return 0;
 		host_err(h, "use the libvirt in this process", err);

@@ -1,8 +1,13 @@
 #include "provider/libvirt/embed.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,4 +77,73 @@ int embed_prepare(struct host *h, struct err *err)
 	if (link != h->folder)
 		h->uri = arena_join(a, "qemu:///embed?root=", link, NULL);
 	return 0;
+}
+
+static ssize_t read_args(pid_t pid, char *out, size_t room)
+{
+	auto_close int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : read(fd, out, room);
+}
+
+/* End PID when NEEDLE is in its arguments; not whoever gets its number after
+ * that. */
+static void end_if(pid_t pid, const char *needle)
+{
+	auto_close int fd = pidfd_open(pid, 0);
+	char words[8192];
+	ssize_t n = fd < 0 ? -1 : read_args(pid, words, sizeof(words));
+
+	if (n > 0 && memmem(words, (size_t)n, needle, strlen(needle)))
+		pidfd_send_signal(fd, SIGKILL, NULL, 0);
+}
+
+static void end_all(const char *needle)
+{
+	DIR *all = opendir("/proc");
+	const struct dirent *e;
+
+	while (all && (e = readdir(all))) {
+		int pid = atoi(e->d_name);
+
+		if (pid > 0 && pid != getpid())
+			end_if(pid, needle);
+	}
+	if (all)
+		closedir(all);
+}
+
+/* libvirt's folders for talking to them: a socket and a number each. */
+static void remove_talks(const char *place, struct arena *a)
+{
+	DIR *all = opendir(place);
+	const struct dirent *e;
+
+	while (all && (e = readdir(all))) {
+		const char *one = arena_join(a, place, "/", e->d_name, NULL);
+
+		if (strncmp(e->d_name, "qmp-", 4) != 0)
+			continue;
+		unlink(arena_join(a, one, "/qmp.monitor", NULL));
+		unlink(arena_join(a, one, "/qmp.pid", NULL));
+		rmdir(one);
+	}
+	if (all)
+		closedir(all);
+}
+
+void embed_sweep(const struct host *h)
+{
+	const char *name;
+	struct err err = {0};
+	struct arena a;
+
+	arena_init(&a, (size_t)1 << 20);
+	if (shorter(h->folder, &a, &name, &err) == 0)
+		end_all(arena_join(&a, name, "/lib/qemu/qmp-", NULL));
+	remove_talks(arena_join(&a, h->folder, "/lib/qemu", NULL), &a);
+	arena_release(&a);
 }
