@@ -111,11 +111,13 @@ chaos: setup $(BUILD)/build.ninja
 
 debian = $(or $(IMAGE),$(BUILD)/debian.qcow2)
 guests: setup-guests $(BUILD)/build.ninja
-	@ninja -C $(BUILD) -j $(J) --quiet muster guest_seed >/dev/null
+	@ninja -C $(BUILD) -j $(J) --quiet muster guest_seed \
+		test_libvirt_disks >/dev/null
 	@[ -n "$(IMAGE)" ] || rm -f $(debian)
 	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
 		$(BUILD)/guest_seed $(debian)
 	@tests/e2e/vm_disks.py $(BUILD)/muster $(debian)
+	@tests/guest/disks.py $(BUILD)/muster $(BUILD)/test_libvirt_disks hosts
 	@MUSTER_DEBIAN_IMAGE=$(debian) tests/e2e/libvirt_hosts.py $(BUILD)/muster
 
 install: build

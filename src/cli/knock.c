@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { SILENCE_MS = 5000, PAUSE_MS = 200 };
+enum { PAUSE_MS = 200 };
 
 enum answer {
 	ANSWER_DROPPED, /* it was taken, and nothing came of it */
@@ -17,32 +17,34 @@ enum answer {
 	ANSWER_NO, /* there is no such way */
 };
 
-static enum answer listen_to(int fd)
+/* For as long as there is: each connection that is given up is one more that a
+ * guest has to answer once it can. */
+static enum answer listen_to(int fd, uint64_t ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	char byte;
 
-	if (poll(&p, 1, SILENCE_MS) <= 0)
+	if (poll(&p, 1, (int)ms) <= 0)
 		return ANSWER_DROPPED;
 	return recv(fd, &byte, 1, MSG_PEEK) == 1 ? ANSWER_YES : ANSWER_DROPPED;
 }
 
-static enum answer ask(const struct addrinfo *at)
+static enum answer ask(const struct addrinfo *at, uint64_t ms)
 {
 	auto_close int fd =
 		socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 
 	if (fd < 0 || connect(fd, at->ai_addr, at->ai_addrlen) < 0)
 		return ANSWER_NO;
-	return listen_to(fd);
+	return listen_to(fd, ms);
 }
 
-static enum answer ask_any(const struct addrinfo *list)
+static enum answer ask_any(const struct addrinfo *list, uint64_t ms)
 {
 	enum answer got = ANSWER_NO;
 
 	for (; list && got == ANSWER_NO; list = list->ai_next)
-		got = ask(list);
+		got = ask(list, ms);
 	return got;
 }
 
@@ -51,17 +53,19 @@ bool knock(const struct clock *clock, const char *address, int64_t port,
 {
 	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
 	const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
-	uint64_t until = clock_mono(clock) + most_ms;
+	uint64_t now = clock_mono(clock), until = now + most_ms;
 	struct addrinfo *list;
 	char service[24];
-	bool dropped;
+	bool dropped = true;
 
 	snprintf(service, sizeof(service), "%lld", (long long)port);
 	if (getaddrinfo(address, service, &hints, &list) != 0)
 		return true;
-	while ((dropped = ask_any(list) == ANSWER_DROPPED) &&
-	       clock_mono(clock) < until)
-		nanosleep(&pause, NULL);
+	for (; dropped && now < until; now = clock_mono(clock)) {
+		dropped = ask_any(list, until - now) == ANSWER_DROPPED;
+		if (dropped)
+			nanosleep(&pause, NULL);
+	}
 	freeaddrinfo(list);
 	return !dropped;
 }

@@ -68,8 +68,8 @@ class Keeper(Newcomer):
         """Run by root in the instance; what it said."""
         sudo = "sudo " if self.flavor == "small" else ""
         failed = tap.failed
-        said = self.does(f"ssh {name}",
-                         f"{sudo}sh -c {shlex.quote(script)}").strip()
+        said = self.does(f"ssh {name}", f"echo ---; {sudo}sh -c "
+                         f"{shlex.quote(script)}").rpartition("---\n")[2].strip()
         if tap.failed != failed:
             tap.note(run("instance", "consoleoutput", name, env={
                 **self.env, "MUSTER_TOKEN": self.server.token})[1])

@@ -1,6 +1,7 @@
 #include "provider/libvirt/guests.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -23,7 +24,7 @@ struct guest {
 };
 
 static sem_t news;
-static atomic_int told;
+static atomic_int told, pings;
 static atomic_bool agent;
 
 static void changed(void *ctx, const char *machine)
@@ -38,6 +39,7 @@ static bool ping(void *ctx, const char *machine)
 {
 	(void)ctx;
 	(void)machine;
+	pings++;
 	return agent;
 }
 
@@ -145,11 +147,43 @@ static void what_is_no_ssh_server_is_not_up(void)
 		guest_boot(&g);
 		b.port = g.port;
 		banners_ask(&b, 1, 200, end[0]);
-		CHECK(!b.answers && b.fd == -1);
+		CHECK(!b.answers && !b.line.open);
 		guest_end(&g);
 		close(end[0]);
 		close(end[1]);
 	}
+}
+
+/* It takes long to boot; and would have to answer all who ever came. */
+static void one_that_is_slow_is_asked_on_one_line(void)
+{
+	struct guests_conf conf = quick;
+	struct guests *r;
+	struct guest g;
+	const char *why;
+	int fd, n = 0, line = -1;
+
+	conf.try_ms = 2;
+	agent = false;
+	r = guests_new(&conf);
+	guest_make(&g, NULL);
+	CHECK(listen(g.fd, 64) == 0);
+	CHECK(fcntl(g.fd, F_SETFL, O_NONBLOCK) == 0);
+	pings = 0;
+	CHECK(look(r, &g, false, &why) == READY_UNTOLD);
+	while (pings < 10)
+		usleep(1000);
+	for (; (fd = accept(g.fd, NULL, NULL)) >= 0; n++)
+		line = fd;
+	CHECK(n == 1);
+	if (n == 1) {
+		CHECK(write(line, "SSH-2.0-at last\r\n", 17) == 17);
+		sem_wait(&news);
+		CHECK(look(r, &g, false, &why) == READY_NOW);
+	}
+	guests_free(r);
+	close(line);
+	close(g.fd);
 }
 
 static void addresses_that_are_none_do_not_answer(void)
@@ -164,7 +198,7 @@ static void addresses_that_are_none_do_not_answer(void)
 
 	banners_ask(list, COUNT_OF(list), 1000, -1);
 	for (size_t i = 0; i < COUNT_OF(list); i++)
-		CHECK(!list[i].answers && list[i].fd == -1);
+		CHECK(!list[i].answers && !list[i].line.open);
 }
 
 /* Rules may keep us out, or there is no agent: then nobody knows. */
@@ -385,6 +419,7 @@ int main(void)
 	sem_init(&news, 0, 0);
 	RUN(one_that_boots_is_found_to_be_up);
 	RUN(what_is_no_ssh_server_is_not_up);
+	RUN(one_that_is_slow_is_asked_on_one_line);
 	RUN(addresses_that_are_none_do_not_answer);
 	RUN(where_no_answer_says_nothing_it_is_not_told);
 	RUN(an_agent_is_as_good);

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 
+enum { LINE_MS = 60000 };
+
 union address {
 	struct sockaddr any;
 	struct sockaddr_in v4;
@@ -34,43 +36,47 @@ static socklen_t parse(const struct banner *b, union address *ret)
 	return 0;
 }
 
-static void end(struct banner *b)
+void banner_close(struct banner_line *l)
 {
-	if (b->fd >= 0)
-		close(b->fd);
-	b->fd = -1;
+	if (l->open)
+		close(l->fd);
+	*l = (struct banner_line){0};
 }
 
-static void begin(struct banner *b)
+static void begin(struct banner *b, uint64_t now)
 {
+	struct banner_line *l = &b->line;
 	union address to;
 	socklen_t len = parse(b, &to);
 
 	b->answers = false;
-	b->got = 0;
-	b->fd = -1;
+	if (l->open && now < l->since + LINE_MS)
+		return;
+	banner_close(l);
 	if (!len)
 		return;
-	b->fd = socket(to.any.sa_family,
+	l->fd = socket(to.any.sa_family,
 		       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (b->fd >= 0 && connect(b->fd, &to.any, len) < 0 &&
-	    errno != EINPROGRESS)
-		end(b);
+	l->open = l->fd >= 0;
+	l->since = now;
+	if (l->open && connect(l->fd, &to.any, len) < 0 && errno != EINPROGRESS)
+		banner_close(l);
 }
 
 /* Something came, or will not come any more. */
 static void go_on(struct banner *b)
 {
-	ssize_t n = read(b->fd, b->text + b->got, sizeof(b->text) - b->got);
+	struct banner_line *l = &b->line;
+	ssize_t n = read(l->fd, l->text + l->got, sizeof(l->text) - l->got);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0)
-		b->got += (size_t)n;
-	if (n > 0 && b->got < sizeof(b->text))
+		l->got += (size_t)n;
+	if (n > 0 && l->got < sizeof(l->text))
 		return;
-	b->answers = n > 0 && memcmp(b->text, "SSH-", sizeof(b->text)) == 0;
-	end(b);
+	b->answers = n > 0 && memcmp(l->text, "SSH-", sizeof(l->text)) == 0;
+	banner_close(l);
 }
 
 /* Those that are still waited for, with STOP before them. */
@@ -81,9 +87,9 @@ static nfds_t gather(struct banner *list, size_t n, int stop,
 
 	fds[0] = (struct pollfd){.fd = stop, .events = POLLIN};
 	for (size_t i = 0; i < n; i++)
-		if (list[i].fd >= 0) {
+		if (list[i].line.open) {
 			of[many] = &list[i];
-			fds[many++] = (struct pollfd){.fd = list[i].fd,
+			fds[many++] = (struct pollfd){.fd = list[i].line.fd,
 						      .events = POLLIN};
 		}
 	return many;
@@ -97,7 +103,7 @@ void banners_ask(struct banner *list, size_t n, uint32_t ms, int stop)
 
 	assert(n <= BANNERS_MOST);
 	for (size_t i = 0; i < n; i++)
-		begin(&list[i]);
+		begin(&list[i], now);
 	for (; now < until; now = clock_mono(&clock_system)) {
 		nfds_t many = gather(list, n, stop, fds, of);
 
@@ -111,6 +117,4 @@ void banners_ask(struct banner *list, size_t n, uint32_t ms, int stop)
 			if (fds[i].revents)
 				go_on(of[i]);
 	}
-	for (size_t i = 0; i < n; i++)
-		end(&list[i]);
 }

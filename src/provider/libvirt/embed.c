@@ -107,10 +107,10 @@ static void end_all(const char *needle)
 	const struct dirent *e;
 
 	while (all && (e = readdir(all))) {
-		int pid = atoi(e->d_name);
+		long pid = strtol(e->d_name, NULL, 10);
 
 		if (pid > 0 && pid != getpid())
-			end_if(pid, needle);
+			end_if((pid_t)pid, needle);
 	}
 	if (all)
 		closedir(all);

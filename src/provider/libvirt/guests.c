@@ -25,6 +25,7 @@ enum {
 	IDLE_MS = 3600000,   /* nothing is to be done: until then */
 	SLOWER_AFTER = 8,    /* tries in vain: then the wait grows, */
 	SLOWER_MOST = 20,    /* to so many times as long */
+	LINES_MOST = 256,    /* that are left open */
 	AGENT_AFTER = 20,    /* there may be no SSH server where one would be */
 };
 
@@ -36,6 +37,7 @@ static const char no_agent[] = "its agent does not answer";
 struct guest {
 	char *machine, *address; /* owned */
 	int64_t port;
+	struct banner_line line; /* to there */
 	int run;
 	bool certain, up, heard; /* now, and ever in this run */
 	const char *why;
@@ -48,6 +50,7 @@ struct guests {
 	pthread_mutex_t lock; /* around the guests */
 	struct map by_machine;
 	size_t cursor; /* in it: who was asked last */
+	size_t lines;  /* that are open between tries */
 	pthread_t thread;
 	bool running;
 	atomic_bool stop;
@@ -62,10 +65,18 @@ struct attempt {
 	bool asks_agent, agent;
 };
 
-static void guest_free(struct guest *g)
+static void hang_up(struct guests *r, struct guest *g)
+{
+	r->lines -= g->line.open;
+	banner_close(&g->line);
+}
+
+/* With the lock held, or by who has R alone. */
+static void guest_free(struct guests *r, struct guest *g)
 {
 	if (!g)
 		return;
+	hang_up(r, g);
 	free(g->machine);
 	free(g->address);
 	free(g);
@@ -94,20 +105,24 @@ static uint64_t next_due(struct guests *r, uint64_t now)
 	}
 	if (old) {
 		map_remove(&r->by_machine, old->machine);
-		guest_free(old);
+		guest_free(r, old);
 	}
 	return next;
 }
 
-static void take(struct guest *g, uint64_t now, struct attempt *ret)
+static void take(struct guests *r, struct guest *g, uint64_t now,
+		 struct attempt *ret)
 {
 	*ret = (struct attempt){
 		.machine = xstrdup(g->machine),
 		.run = g->run,
 		.ssh = {.address = g->address ? xstrdup(g->address) : NULL,
-			.port = g->port},
+			.port = g->port,
+			.line = g->line},
 		.asks_agent = !g->certain || g->failures >= AGENT_AFTER,
 	};
+	r->lines -= g->line.open;
+	g->line = (struct banner_line){0};
 	g->next = now + IDLE_MS; /* until it is answered */
 }
 
@@ -123,7 +138,7 @@ static size_t take_due(struct guests *r, struct attempt *tries, size_t most,
 
 		while (n < most && (g = map_next(&r->by_machine, &i)))
 			if (g->next <= now) {
-				take(g, now, &tries[n++]);
+				take(r, g, now, &tries[n++]);
 				r->cursor = i;
 			}
 	}
@@ -143,7 +158,7 @@ static void ask(struct guests *r, struct attempt *tries, size_t n)
 	if (many)
 		banners_ask(list, many, r->conf.try_ms, r->end);
 	for (size_t i = 0; i < many; i++)
-		tries[of[i]].ssh.answers = list[i].answers;
+		tries[of[i]].ssh = list[i];
 	for (size_t i = 0; i < n && !r->stop; i++)
 		if (tries[i].asks_agent && !tries[i].ssh.answers)
 			tries[i].agent =
@@ -186,6 +201,22 @@ static bool take_answer(const struct guests *r, struct guest *g,
 	return was;
 }
 
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* The line that T has left open, for the next time. */
+static void keep_line(struct guests *r, struct guest *g, struct attempt *t)
+{
+	if (!t->ssh.line.open || r->lines >= LINES_MOST ||
+	    g->port != t->ssh.port || !same(g->address, t->ssh.address))
+		return;
+	g->line = t->ssh.line;
+	r->lines++;
+	t->ssh.line = (struct banner_line){0};
+}
+
 static void answer(struct guests *r, struct attempt *t)
 {
 	struct guest *g;
@@ -193,8 +224,10 @@ static void answer(struct guests *r, struct attempt *t)
 
 	pthread_mutex_lock(&r->lock);
 	g = map_get(&r->by_machine, t->machine);
-	if (g && g->run == t->run)
+	if (g && g->run == t->run) {
 		news = take_answer(r, g, t, clock_mono(&clock_system));
+		keep_line(r, g, t);
+	}
 	pthread_mutex_unlock(&r->lock);
 	if (news && r->conf.changed)
 		r->conf.changed(r->conf.ctx, t->machine);
@@ -207,6 +240,7 @@ static void free_attempt(struct attempt *t)
 		char *write;
 	} address = {t->ssh.address};
 
+	banner_close(&t->ssh.line);
 	free(t->machine);
 	free(address.write);
 }
@@ -288,17 +322,12 @@ void guests_free(struct guests *r)
 	if (r->running)
 		pthread_join(r->thread, NULL);
 	for (size_t i = 0; (g = map_next(&r->by_machine, &i));)
-		guest_free(g);
+		guest_free(r, g);
 	map_release(&r->by_machine);
 	pthread_mutex_destroy(&r->lock);
 	close(r->wake);
 	close(r->end);
 	free(r);
-}
-
-static bool same(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 /* Anew, when it is another run or elsewhere: it is its turn at once. */
@@ -307,6 +336,7 @@ static void aim(struct guests *r, struct guest *g, const struct guest_target *t)
 	if (g->why && g->run == t->run && g->port == t->port &&
 	    g->certain == t->certain && same(g->address, t->address))
 		return;
+	hang_up(r, g);
 	free(g->address);
 	g->address = t->address ? xstrdup(t->address) : NULL;
 	g->port = t->port;
@@ -362,6 +392,6 @@ void guests_forget(struct guests *r, const char *machine)
 
 	pthread_mutex_lock(&r->lock);
 	g = map_remove(&r->by_machine, machine);
+	guest_free(r, g);
 	pthread_mutex_unlock(&r->lock);
-	guest_free(g);
 }
