@@ -543,8 +543,8 @@ MUTATIONS = [
     Mutation(
         "what a guest answered was asked in this run of it", 8,
         [("src/provider/libvirt/guests.c",
-          "	if (g && g->run == t->run)\n",
-          "	if (g)\n")],
+          "	if (g && g->run == t->run) {\n",
+          "	if (g) {\n")],
         "guests", whole=False),
 
     # 9. Orphans.
