@@ -103,36 +103,40 @@ static void end_if(pid_t pid, const char *needle)
 
 static void end_all(const char *needle)
 {
-	DIR *all = opendir("/proc");
-	const struct dirent *e;
+	struct dirent **all = NULL;
+	int n = scandir("/proc", &all, NULL, NULL);
 
-	while (all && (e = readdir(all))) {
-		long pid = strtol(e->d_name, NULL, 10);
+	for (int i = 0; i < n; i++) {
+		long pid = strtol(all[i]->d_name, NULL, 10);
 
 		if (pid > 0 && pid != getpid())
 			end_if((pid_t)pid, needle);
+		free(all[i]);
 	}
-	if (all)
-		closedir(all);
+	free(all);
+}
+
+static int is_talk(const struct dirent *e)
+{
+	return strncmp(e->d_name, "qmp-", 4) == 0;
 }
 
 /* libvirt's folders for talking to them: a socket and a number each. */
 static void remove_talks(const char *place, struct arena *a)
 {
-	DIR *all = opendir(place);
-	const struct dirent *e;
+	struct dirent **all = NULL;
+	int n = scandir(place, &all, is_talk, NULL);
 
-	while (all && (e = readdir(all))) {
-		const char *one = arena_join(a, place, "/", e->d_name, NULL);
+	for (int i = 0; i < n; i++) {
+		const char *one =
+			arena_join(a, place, "/", all[i]->d_name, NULL);
 
-		if (strncmp(e->d_name, "qmp-", 4) != 0)
-			continue;
 		unlink(arena_join(a, one, "/qmp.monitor", NULL));
 		unlink(arena_join(a, one, "/qmp.pid", NULL));
 		rmdir(one);
+		free(all[i]);
 	}
-	if (all)
-		closedir(all);
+	free(all);
 }
 
 void embed_sweep(const struct host *h)
