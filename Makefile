@@ -16,7 +16,7 @@ help:
 	@echo 'make run      build, then serve on $(LISTEN) with $(DATA) as its data'
 	@echo 'make test     every test: plain, ASan+UBSan, TSan (RUNS="plain asan tsan")'
 	@echo 'make check    format, layers, limits, banned words, clang-tidy, cppcheck'
-	@echo 'make bench    the server beside its floors, one table; PART=objects|machines|overload'
+	@echo 'make bench    the server beside its floors, one table; PART=objects|machines|overload|libvirt'
 	@echo 'make fuzz     each fuzz target for TIME=$(TIME) seconds; FUZZ=name picks one,'
 	@echo '              MERGE=1 minimises the corpora instead'
 	@echo 'make soak     very many histories of the whole system (SEEDS=1000000)'
@@ -29,6 +29,9 @@ help:
 	@echo '              ONLY="words" picks some'
 	@echo 'make chaos    the program killed, on failing disks, stopped, flooded; long;'
 	@echo '              PART=kill picks one, RUNS=n says how often'
+	@echo 'make guests   the Debian image, built and booted with user data of every'
+	@echo '              format, its snapshots, volumes and ports; long; FORMATS="script'
+	@echo '              jinja" picks some, IMAGE=file boots one that was built'
 	@echo 'make install  to PREFIX=$(PREFIX), under DESTDIR when given'
 	@echo 'make clean    remove the build directories'
 	@echo 'J=$(J) jobs; BUILD=$(BUILD) names the build directory'
@@ -36,10 +39,13 @@ help:
 # What could go in parallel is ninja's to run.
 .NOTPARALLEL:
 .PHONY: all help setup build run test check bench fuzz soak soak-more coverage \
-	zoo mutations chaos install clean
+	zoo mutations chaos guests install clean setup-run setup-guests
 
 setup:
 	@tools/setup build
+
+setup-run setup-guests:
+	@tools/setup $(@:setup-%=%)
 
 build: setup $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J)
@@ -48,9 +54,10 @@ $(BUILD)/build.ninja:
 	meson setup $(BUILD)
 
 # The program alone: whoever wants to see it run need not wait for the tests.
-run: setup $(BUILD)/build.ninja
+run: setup-run $(BUILD)/build.ninja
 	ninja -C $(BUILD) -j $(J) muster
-	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --rehearse
+	exec $(BUILD)/muster serve --data $(DATA) --listen $(LISTEN) --local \
+		--rehearse
 
 test:
 	@tools/setup test
@@ -101,6 +108,17 @@ chaos: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) -j $(J) --quiet muster libshim.so >/dev/null
 	@RUNS=$(or $(RUNS),0) tests/chaos/chaos.py $(BUILD)/muster \
 		$(BUILD)/libshim.so long $(PART)
+
+debian = $(or $(IMAGE),$(BUILD)/debian.qcow2)
+guests: setup-guests $(BUILD)/build.ninja
+	@ninja -C $(BUILD) -j $(J) --quiet muster guest_seed \
+		test_libvirt_disks >/dev/null
+	@[ -n "$(IMAGE)" ] || rm -f $(debian)
+	@FORMATS="$(FORMATS)" tests/guest/debian.py $(BUILD)/muster \
+		$(BUILD)/guest_seed $(debian)
+	@tests/e2e/vm_disks.py $(BUILD)/muster $(debian)
+	@tests/guest/disks.py $(BUILD)/muster $(BUILD)/test_libvirt_disks hosts
+	@MUSTER_DEBIAN_IMAGE=$(debian) tests/e2e/libvirt_hosts.py $(BUILD)/muster
 
 install: build
 	install -D -m 755 $(BUILD)/muster $(DESTDIR)$(PREFIX)/bin/muster

@@ -6,6 +6,7 @@
 
 #include "api/admit.h"
 #include "api/call.h"
+#include "api/consoles.h"
 #include "api/filter.h"
 #include "api/routes.h"
 #include "base/mem.h"
@@ -36,6 +37,12 @@ struct api *api_new(const struct api_conf *conf)
 		api->conf.pending_most = 4096;
 	if (!api->conf.streams_most)
 		api->conf.streams_most = 16384;
+	if (!api->conf.consoles_most)
+		api->conf.consoles_most = 256;
+	if (!api->conf.consoles_each)
+		api->conf.consoles_each = 16;
+	if (!api->conf.console_ticket_ms)
+		api->conf.console_ticket_ms = 60000;
 	api->written_per_s = UINT32_MAX; /* not known yet */
 	rate_init(&api->callers, conf->requests_per_second,
 		  2.0 * conf->requests_per_second + 1);
@@ -52,6 +59,7 @@ struct api *api_new(const struct api_conf *conf)
 	list_init(&api->held);
 	list_init(&api->asking);
 	list_init(&api->unheard);
+	api->consoles = consoles_new(api);
 	api->openapi = BUF_INIT((size_t)4 << 20);
 	return api;
 }
@@ -61,6 +69,7 @@ void api_free(struct api *api)
 	if (!api)
 		return;
 	live_forget_all(api);
+	consoles_free(api->consoles);
 	access_free(api->access);
 	buf_release(&api->openapi);
 	free(api);
@@ -83,6 +92,7 @@ void api_drain(struct api *api)
 	api->draining = true;
 	wait_end_all(api);
 	live_end_all(api);
+	consoles_drain(api->consoles);
 	while ((l = list_pop(&api->held)))
 		fail_held(CONTAINER_OF(l, struct call, held),
 			  "the server is stopping");
@@ -355,7 +365,7 @@ static void go_on(struct call *c)
 	struct err err;
 	int rc = 0;
 
-	if (c->route->need != NEED_NOTHING)
+	if (c->route->need > NEED_TICKET)
 		rc = authenticate(c, &err);
 	if (rc > 0) {
 		hold(c);

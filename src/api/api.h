@@ -17,6 +17,7 @@
 
 struct api;
 struct live;
+struct loop;
 struct node;
 struct quota_sums;
 struct store;
@@ -34,6 +35,12 @@ struct api_conf {
 	unsigned requests_per_second; /* a caller; 0: no limit */
 	size_t pending_most; /* changes that may wait to be written: 4096 */
 	size_t streams_most; /* watches and long polls at a time: 16384 */
+
+	/* Consoles are relayed here; NULL: they are not. */
+	struct loop *loop;
+	size_t consoles_most, consoles_each; /* in all, and of one caller */
+	uint64_t console_ticket_ms;          /* to connect */
+	uint64_t console_idle_ms, console_ms;
 
 	/* Asks providers; or NULL.  Not used any more when the API is freed. */
 	const struct live *live;

@@ -30,7 +30,8 @@ struct api {
 			      * whose refusals wait: see admit.h */
 	struct list asking;  /* questions to providers: see live.h */
 	struct list unheard; /* those that nobody waits for any more */
-	size_t streams;      /* watches and long polls */
+	struct consoles *consoles;
+	size_t streams; /* watches and long polls */
 	bool draining;
 	uint64_t calls[STATUS_CLASSES], shed, limited;
 	uint64_t in_flight;

@@ -105,6 +105,17 @@ static bool offers_changed(const struct checking *k)
 	return false;
 }
 
+static int check_public_ip(const struct checking *k, struct err *err)
+{
+	const struct region *r = k->facts->region;
+
+	if (!k->new->spec.public_ip || (k->old && k->old->spec.public_ip) ||
+	    !r->status.capabilities.n || region_can(r, "publicIp"))
+		return 0;
+	return err_at(err, ERR_INVALID, "/spec/publicIp",
+		      "region \"%s\" has no public addresses", r->meta.name);
+}
+
 static int check_offerings(struct checking *k, struct err *err)
 {
 	bool changed = offers_changed(k);
@@ -229,8 +240,8 @@ int instance_check(struct call *c, struct tx *tx, const struct instance *old,
 	/* What the caller does not see is not there, before anything else is
 	 * said of it. */
 	if (tx_check_references(tx, &instance_kind, new, err) < 0 ||
-	    check_offerings(&k, err) < 0 || check_image(&k, err) < 0 ||
-	    check_fit(&k, err) < 0 ||
+	    check_offerings(&k, err) < 0 || check_public_ip(&k, err) < 0 ||
+	    check_image(&k, err) < 0 || check_fit(&k, err) < 0 ||
 	    instance_check_parts(c, tx, old, new, ret->region, err) < 0)
 		return -1;
 	return check_rest(&k, err);

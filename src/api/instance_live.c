@@ -3,8 +3,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/admit.h"
+#include "api/consoles.h"
 #include "api/instances.h"
 #include "api/live.h"
 #include "api/permit.h"
@@ -52,11 +54,15 @@ const struct field console_fields[] = {
 
 struct console_reply {
 	const char *url;
+	int64_t expires_at;
 };
 
 const struct field console_answer[] = {
 	{"url", FIELD_STRING, 0, offsetof(struct console_reply, url),
-	 "Where it can be reached, once and not for long."},
+	 "Where it can be reached, once and not for long: a WebSocket, unless "
+	 "it is the provider's own."},
+	{"expiresAt", FIELD_TIME, 0, offsetof(struct console_reply, expires_at),
+	 "Until when it can be connected to; absent: as the provider has it."},
 	{0},
 };
 
@@ -71,13 +77,20 @@ const struct field output_answer[] = {
 	{0},
 };
 
-static void reply(struct call *c, const struct live_question *q)
+static void reply(struct call *c, struct live_question *q)
 {
 	struct buf b = BUF_INIT((size_t)16 << 20);
 	const char *text = buf_str(&q->text);
 	struct output_reply output = {text};
-	struct console_reply console = {text};
+	struct console_reply console = {.url = text};
+	struct err err;
 
+	if (q->fd >= 0 && consoles_keep(c, q->fd, &console.url,
+					&console.expires_at, &err) < 0) {
+		call_fail(c, &err);
+		return;
+	}
+	q->fd = -1;
 	field_encode(c->route->answers,
 		     q->what == LIVE_CONSOLE_OUTPUT ? (const void *)&output
 						    : (const void *)&console,
@@ -127,6 +140,14 @@ static void fail(struct call *c, enum live_what what, const struct err *err)
 		call_fail(c, err);
 }
 
+static void asking_free(struct asking *a)
+{
+	if (a->question.fd >= 0)
+		close(a->question.fd);
+	buf_release(&a->question.text);
+	free(a);
+}
+
 static void answered(struct live_question *q, const struct err *err)
 {
 	struct asking *a = CONTAINER_OF(q, struct asking, question);
@@ -141,8 +162,7 @@ static void answered(struct live_question *q, const struct err *err)
 		show(c);
 	else if (c)
 		reply(c, q);
-	buf_release(&q->text);
-	free(a);
+	asking_free(a);
 }
 
 static void give_up(struct asking *a, enum err_code code, const char *why)
@@ -181,8 +201,7 @@ void live_forget_all(struct api *api)
 		struct asking *a = CONTAINER_OF(l, struct asking, link);
 
 		next = l->next;
-		buf_release(&a->question.text);
-		free(a);
+		asking_free(a);
 	}
 }
 
@@ -207,6 +226,7 @@ static void ask(struct call *c, const struct live_question *what, uint64_t ms)
 	a->question.instance_id = a->id;
 	a->question.done = answered;
 	a->question.text = BUF_INIT(LENGTH_MOST * 2);
+	a->question.fd = -1;
 	exchange_after(c->x, ms, time_up);
 	live->ask(live->ctx, &a->question);
 }
@@ -264,7 +284,8 @@ static int open_console(struct tx *tx, void *ctx, struct err *err)
 	    call_body(c, &asked, err) < 0)
 		return -1;
 	if (check(tx_get(tx, &region_kind, i->region_id), i, "console", err) <
-	    0)
+		    0 ||
+	    consoles_check(c, err) < 0)
 		return -1;
 	tx_event(tx, &instance_kind, i->meta.id, "console",
 		 "%s opened its %s console", c->who->name,

@@ -114,7 +114,7 @@ int instance_written(struct call *c, struct tx *tx, const void *object,
 	struct server s;
 
 	server_begin(i, tx_get(tx, &flavor_kind, i->spec.flavor_id), 1,
-		     c->x->arena, &s);
+		     c->api->conf.random, c->x->arena, &s);
 	s.meta.generation = 1;
 	s.meta.created_at = s.meta.updated_at = tx_time(tx);
 	s.meta.created_by = s.meta.updated_by = c->who->name;

@@ -13,8 +13,8 @@
 
 enum live_what {
 	LIVE_CONSOLE_OUTPUT = 1, /* the end of what the machine has printed */
-	LIVE_SERIAL,             /* an address to reach its serial line at */
-	LIVE_VNC,                /* and its screen */
+	LIVE_SERIAL,             /* a way to its serial line, */
+	LIVE_VNC,                /* and to its screen */
 	LIVE_LOOK,               /* a look at it, which is written down */
 };
 
@@ -28,7 +28,8 @@ struct live_question {
 	/* On the loop; ERR is NULL when there is an answer. */
 	void (*done)(struct live_question *q, const struct err *err);
 
-	struct buf text; /* the answer: the output, the address, or nothing */
+	struct buf text; /* the answer: the output, an address, or nothing */
+	int fd;          /* of a console without one: a stream; else -1 */
 };
 
 struct live {

@@ -1,6 +1,7 @@
 /* metrics - the small answers: health, numbers, who and what. */
 #include <string.h>
 
+#include "api/consoles.h"
 #include "api/routes.h"
 #include "model/region.h"
 #include "store/read.h"
@@ -50,6 +51,8 @@ static void add_calls(struct buf *b, const struct api *api)
 	    "Requests refused for their rate.", api->limited);
 	add(b, "muster_watches", "gauge", "Watches and long polls open.",
 	    api->streams);
+	add(b, "muster_consoles", "gauge", "Consoles being relayed.",
+	    consoles_relayed(api->consoles));
 }
 
 static void add_store(struct buf *b, const struct store *s)

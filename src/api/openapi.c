@@ -60,6 +60,8 @@ static const struct {
 	 "What may be done to a machine for it: be restarted, or be rebuilt "
 	 "or replaced, which loses what is on it; 409 with the plan "
 	 "otherwise."},
+	{"ticket", "{\"type\":\"string\"}",
+	 "The secret in the address, good once."},
 	{"length", "{\"type\":\"integer\",\"minimum\":1,\"maximum\":1048576}",
 	 "About how many bytes of its end; 64 KiB when it is not said."},
 	{"who", "{\"type\":\"string\"}",
@@ -150,7 +152,7 @@ static void add_headers(struct buf *out, const struct route *r)
 {
 	static const char text[] = "{\"type\":\"string\"}";
 
-	if (r->need != NEED_NOTHING)
+	if (r->need > NEED_TICKET)
 		add_parameter(out, "header", "Muster-Act-As", text,
 			      "Act for the user or service account with this "
 			      "id, as far as both may.");
@@ -360,6 +362,8 @@ static void add_plain(struct buf *out, const struct route *r)
 		add_given(out, r);
 	if (r->answers)
 		add_own_answer(out, r);
+	if (r->flags & ROUTE_UPGRADE)
+		add_answer(out, "101", "The WebSocket: binary messages.", "},");
 	for (size_t i = 0; i < COUNT_OF(plain); i++) {
 		if (strcmp(plain[i].path, r->path) != 0)
 			continue;
@@ -502,7 +506,7 @@ static void add_operation(struct buf *out, const struct route *r,
 	add_operation_id(out, r, k);
 	if (k)
 		buf_addf(out, ",\"tags\":[\"%s\"]", k->plural);
-	if (r->need == NEED_NOTHING)
+	if (r->need <= NEED_TICKET)
 		buf_adds(out, ",\"security\":[]");
 	buf_adds(out, ",\"parameters\":[");
 	if (strstr(r->path, "{id}"))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/audit.h"
+#include "api/consoles.h"
 #include "api/identities.h"
 #include "api/instances.h"
 #include "api/protect.h"
@@ -32,6 +33,7 @@ static const char *const list_words[] = {"limit", "after", "at", NULL};
 static const char *const get_words[] = {"at", "wait", "timeoutMs", NULL};
 static const char *const change_words[] = {"plan", NULL};
 static const char *const risky_words[] = {"plan", "allow", NULL};
+static const char *const ticket_words[] = {"ticket", NULL};
 static const char *const output_words[] = {"length", NULL};
 static const char *const audit_words[] = {
 	"limit",     "after",  "who",    "kind",  "objectId", "organizationId",
@@ -108,7 +110,12 @@ const struct route routes[] = {
 	      handle_snapshot, 0, snapshot_fields, &image_kind),
 	ROUTE("POST", "/v1/instances/{id}/console", NEED_CONSOLE, none, json,
 	      "An address to reach its console at.", handle_console,
-	      ROUTE_BODY_OPTIONAL, console_fields, NULL, console_answer),
+	      ROUTE_BODY_OPTIONAL | ROUTE_SECRET, console_fields, NULL,
+	      console_answer),
+	ROUTE("GET", "/v1/instances/{id}/console", NEED_TICKET, ticket_words,
+	      NULL,
+	      "Its console, as a WebSocket: the address that a POST has given.",
+	      handle_console_connect, ROUTE_UPGRADE),
 	ROUTE("GET", "/v1/instances/{id}/consoleoutput", NEED_CONSOLE_OUTPUT,
 	      output_words, NULL, "The end of what the machine has printed.",
 	      handle_console_output, 0, NULL, NULL, output_answer),

@@ -9,14 +9,16 @@ enum {
 	ROUTE_PROBE = 1 << 1,
 	ROUTE_LINES = 1 << 2, /* may be answered with lines of JSON */
 	ROUTE_BODY_OPTIONAL = 1 << 3,
-	ROUTE_SECRET = 1 << 4, /* what it gives is kept by nobody on the way,
+	ROUTE_SECRET = 1 << 4,  /* what it gives is kept by nobody on the way,
 				* and who asked is told, refused or not */
+	ROUTE_UPGRADE = 1 << 5, /* becomes a WebSocket: 101 */
 };
 
 /* What a caller needs.  A row without one does not compile: see ROUTE(). */
 enum need {
 	NEED_UNSAID,
 	NEED_NOTHING, /* not even a token */
+	NEED_TICKET,  /* a secret in its address: see consoles.h */
 	NEED_CALLER,  /* any token */
 	NEED_VERB,    /* from here on: that verb, on the noun */
 	NEED_READ = NEED_VERB + VERB_READ,

@@ -82,6 +82,17 @@ static bool check_word(const char *s, size_t len)
 	return true;
 }
 
+static bool check_user(const char *s, size_t len)
+{
+	if (len < 1 || len > 32 || s[0] == '-' || (s[0] >= '0' && s[0] <= '9'))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!(s[i] >= 'a' && s[i] <= 'z') &&
+		    !(s[i] >= '0' && s[i] <= '9') && s[i] != '_' && s[i] != '-')
+			return false;
+	return true;
+}
+
 /* One @, something on each side, nothing that could be read as another
  * address; whether it exists only its owner knows. */
 static bool check_email(const char *s, size_t len)
@@ -133,6 +144,12 @@ const struct format format_name = {
 	NULL, "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
 	"must be 1 to 63 of a-z, 0-9 and '-', with no '-' at either end",
 	check_name};
+
+const struct format format_user = {
+	NULL, "^[a-z_][a-z0-9_-]{0,31}$",
+	"must be 1 to 32 of a-z, 0-9, '_' and '-', and begin with a letter or "
+	"'_'",
+	check_user};
 
 const struct format format_uuid = {
 	"uuid",

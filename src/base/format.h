@@ -23,6 +23,7 @@ extern const struct format format_text; /* a line of text for people */
 extern const struct format format_base64;
 extern const struct format format_word; /* letters: "instances:read" */
 extern const struct format format_email;
+extern const struct format format_user;       /* who logs in to a machine */
 extern const struct format format_permission; /* "projects:read", "*:read" */
 extern const struct format format_scoped;     /* "corp/admins" */
 extern const struct format format_address;    /* IPv4 or IPv6 */

@@ -308,7 +308,8 @@ struct node *json_parse(const char *text, size_t len, struct arena *a,
 		return out_of(j);
 	if (!why.text[0])
 		err_set(err, ERR_TOO_LARGE,
-			"the JSON has too many parts to be read");
+			"the JSON has more parts, or longer ones, than can "
+			"be read");
 	else
 		err_set(err, ERR_INVALID,
 			"not valid JSON: line %d, column %d: %s", why.line,

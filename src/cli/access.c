@@ -12,16 +12,11 @@
 
 #define TEXT_MOST ((size_t)16 << 20)
 
-/* Ask METHOD of the one that was named for what is at SUFFIX of its path. */
-static int ask(struct verb *v, struct request *r, const char *suffix,
-	       struct node **ret, struct failure *p)
+int machine_ask(struct verb *v, struct request *r, const char *id,
+		const char *suffix, struct node **ret, struct failure *p)
 {
-	struct resolved found;
-
-	if (noun_resolve(v, v->args.words[0], &found, p) < 0)
-		return -1;
 	r->target = arena_printf(&v->cli->arena, "/v1/%s/%s/%s",
-				 v->kind->plural, found.id, suffix);
+				 v->kind->plural, id, suffix);
 	*ret = NULL;
 	if (request_send(v->cli, r, ret, p) < 0)
 		return -1;
@@ -29,6 +24,17 @@ static int ask(struct verb *v, struct request *r, const char *suffix,
 		return err_set(&p->err, ERR_INTERNAL,
 			       "the server answered with nothing");
 	return 0;
+}
+
+/* The same of the one that was named. */
+static int ask(struct verb *v, struct request *r, const char *suffix,
+	       struct node **ret, struct failure *p)
+{
+	struct resolved found;
+
+	if (noun_resolve(v, v->args.words[0], &found, p) < 0)
+		return -1;
+	return machine_ask(v, r, found.id, suffix, ret, p);
 }
 
 static bool as_document(const struct cli *c)
@@ -47,26 +53,36 @@ static int text_of(const struct node *reply, const char *key, const char **ret,
 
 int machine_console(struct cli *c, int argc, char **argv)
 {
-	struct request r = {.method = "POST"};
-	struct node *reply;
-	struct failure p = {0};
-	const char *url;
 	struct verb v;
 
 	if (noun_begin(&v, c, argc, argv) < 0 ||
 	    cli_words(c, &v.args, 1, 1) < 0)
 		return EXIT_USAGE;
-	if (ask(&v, &r, "console", &reply, &p) < 0)
-		return noun_fail(&v, &p);
+	return machine_console_address(&v);
+}
+
+int machine_console_address(struct verb *v)
+{
+	struct cli *c = v->cli;
+	struct node *reply, *body = node_new_object(&c->arena);
+	struct request r = {.method = "POST", .body = body};
+	struct failure p = {0};
+	const char *url;
+
+	if (args_has(&v->args, "vnc"))
+		node_set(&c->arena, body, "kind",
+			 node_new_string(&c->arena, "vnc", 3));
+	if (ask(v, &r, "console", &reply, &p) < 0)
+		return noun_fail(v, &p);
 	if (as_document(c)) {
 		output_document(c, reply, c->output == OUTPUT_YAML);
 		return EXIT_OK;
 	}
 	if (text_of(reply, "url", &url, &p) < 0)
-		return noun_fail(&v, &p);
+		return noun_fail(v, &p);
 	fprintf(c->out, "%s\n", text_safe(&c->arena, url));
 	if (node_text(reply, "expiresAt"))
-		cli_say(c, "Good until %s, for whoever has it.",
+		cli_say(c, "Good once, until %s, for whoever has it.",
 			text_safe(&c->arena, node_text(reply, "expiresAt")));
 	return EXIT_OK;
 }

@@ -40,9 +40,10 @@ struct cli {
 	struct random *random;
 
 	const struct command *const *tables; /* ended by NULL */
-	const struct kind *kind; /* of the noun under way, or NULL */
-	const char *path;        /* "project create" */
-	int argc;                /* what was typed, "muster" first */
+	const struct command *command;       /* under way, */
+	const struct kind *kind;             /* and what it is about, or NULL */
+	const char *path;                    /* "project create" */
+	int argc; /* what was typed, "muster" first */
 	char **argv;
 
 	/* The options that every command takes. */

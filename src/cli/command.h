@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct cli;
 
 enum {
@@ -51,6 +53,8 @@ struct command {
 	const struct command_option *options;
 	const struct command *children; /* "list" of "context", or NULL */
 	enum command_fields fields;
+	const char *noun; /* what a first word that is no noun is about */
+	bool passes_on;   /* what follows its first word is another program's */
 
 	/* ARGV[0] is the command's name, the rest is as it was typed, but
 	 * --help never comes here.  Returns the exit status. */

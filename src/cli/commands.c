@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/session.h"
 #include "cli/top.h"
+#include "cli/verbs.h"
 
 static const struct command_example login_examples[] = {
 	{"To a server of your own on this machine:",
@@ -80,6 +81,24 @@ static const struct command_example top_examples[] = {
 	{0},
 };
 
+static const struct command_example console_examples[] = {
+	{"Its serial line, until Ctrl-]:", "muster console web-1"},
+	{"What it says, into a file:", "muster console web-1 </dev/null >log"},
+	{"Its screen, for noVNC:", "muster console web-1 --vnc"},
+	{0},
+};
+
+static const struct command_example ssh_examples[] = {
+	{"A shell, or a command:", "muster ssh web-1"},
+	{NULL, "muster ssh web-1 uname -a"},
+	{"As somebody else, with a port of its own:",
+	 "muster ssh web-1 --user root --ssh-option "
+	 "LocalForward=8080:localhost:80"},
+	{"So that ssh, scp and others find it:",
+	 "muster ssh web-1 --print-config >>~/.ssh/config"},
+	{0},
+};
+
 const struct command cli_commands[] = {
 	{"apply", "Make what manifests say", "",
 	 "A manifest is YAML documents of any kind: {kind, name, project or "
@@ -101,6 +120,30 @@ const struct command cli_commands[] = {
 	 "much of the quota is used, and what happened lately.  'q' ends it, "
 	 "'j' and 'k' scroll.",
 	 top_examples, top_options, .run = top_run},
+	{"console", "Open an instance's serial console", "NAME-OR-ID",
+	 "Its serial line in this terminal: all keys go to the machine, but "
+	 "the one that ends it.  When the input is no terminal it is sent as "
+	 "it is, and what the machine says is followed after its end, until "
+	 "it closes the line or Ctrl-C.  A line has one end: whoever opens it "
+	 "takes it from who had it, where the provider has it so.\n\n"
+	 "Where the provider has consoles of its own, and with --vnc, an "
+	 "address is printed: see 'muster instance console'.",
+	 console_examples, console_options, .fields = COMMAND_NARROW,
+	 .noun = "instance", .run = console_run},
+	{"ssh", "Log in to an instance", "NAME-OR-ID [COMMAND...]",
+	 "Runs ssh with what is needed: where the instance is reached "
+	 "(a published port, its public or its private address), who logs in "
+	 "(as the image says), the host key that the guest was given, so that "
+	 "nothing is trusted at first sight, and a certificate of five minutes "
+	 "for a key that is made for this login, from the authority that the "
+	 "instance trusts; or the key that was made with the instance; or your "
+	 "own keys, when it was given those.  All of it goes away with the "
+	 "session.  What follows the name is the command; it exits with what "
+	 "that exits with, and with 255 when there was no way in.\n\n"
+	 "An instance that is on its way is waited for until its guest "
+	 "answers, at most --timeout: ten minutes when that is not said.",
+	 ssh_examples, ssh_options, .fields = COMMAND_NARROW,
+	 .noun = "instance", .passes_on = true, .run = ssh_run},
 	{"login", "Sign in to a server", "[SERVER]",
 	 "Asks the server whether the token is good, and then keeps both as a "
 	 "context in ~/.config/muster/config.yaml (mode 0600), which is used "

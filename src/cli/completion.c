@@ -204,6 +204,19 @@ static void add_verbs_with_names(struct cli *c, struct buf *out)
 	buf_adds(out, "use");
 }
 
+/* A case for each command that is no noun and takes the name of one. */
+static void add_named(struct cli *c, const char *before, const char *after,
+		      struct buf *out)
+{
+	struct page p;
+	size_t i = 0;
+
+	while (page_next(c, &i, &p))
+		if (p.kind && !p.command->children && takes_name(p.command))
+			buf_addf(out, "\t(%s) %s %s%s", p.path, before,
+				 p.kind->name, after);
+}
+
 static void bash_words(struct cli *c, struct buf *out)
 {
 	buf_adds(out, "\telif [[ -z $cmd || $cmd == help || $cmd == man ]]; "
@@ -221,7 +234,9 @@ static void bash_words(struct cli *c, struct buf *out)
 	buf_adds(out, ")\n"
 		      "\t\t\t\t_muster_words \"$(_muster_names \"$cmd\")\" "
 		      ";;\n"
-		      "\t\t\tesac ;;\n\t\tesac\n\tfi\n}\n"
+		      "\t\t\tesac ;;\n");
+	add_named(c, "_muster_words \"$(_muster_names", ")\" ;;\n", out);
+	buf_adds(out, "\t\tesac\n\tfi\n}\n"
 		      "complete -F _muster muster\n");
 }
 
@@ -340,6 +355,7 @@ static void zsh_words(struct cli *c, struct buf *out)
 		}
 		buf_adds(out, ") ;;\n");
 	}
+	add_named(c, "_muster_names", "; return ;;\n", out);
 	buf_adds(out, "\t(completion) all=(bash zsh fish) ;;\n"
 		      "\t(help|man) _muster_commands; return ;;\n"
 		      "\t(*) _files; return ;;\n"

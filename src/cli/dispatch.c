@@ -67,8 +67,10 @@ static int run_page(struct cli *c, struct page *p, int argc, char **argv)
 		argv += next;
 	}
 	c->path = p->path;
+	c->command = p->command;
 	c->kind = p->kind;
-	if (args_want_help(argc, argv))
+	/* Another program's --help comes behind what is ours. */
+	if (args_want_help(p->command->passes_on && argc > 3 ? 3 : argc, argv))
 		return show_help(c, p);
 	return p->command->run(c, argc, argv);
 }

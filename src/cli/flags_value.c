@@ -96,8 +96,10 @@ static const char *contents(const struct value *v, const char *text)
 	return NULL;
 }
 
-/* What is in a file, in base64. */
-static struct node *encoded_file(const struct value *v, const char *path)
+/* What is in a file, in base64.  One that is far too large would be refused
+ * before anybody could say what it was. */
+static struct node *encoded_file(const struct value *v, const struct field *f,
+				 const char *path)
 {
 	struct arena *a = v->world->arena;
 	const char *bytes;
@@ -106,6 +108,12 @@ static struct node *encoded_file(const struct value *v, const char *path)
 	if (settings_read_file(path, a, &bytes, &len, &v->failure->err) < 0) {
 		v->failure->usage = true;
 		err_wrap(&v->failure->err, "--%s", v->flag);
+		return NULL;
+	}
+	if (f->max && len > (size_t)f->max / 4 * 3) {
+		failure_usage(v->failure,
+			      "--%s: %s has %zu bytes; at most %zu are taken",
+			      v->flag, path, len, (size_t)f->max / 4 * 3);
 		return NULL;
 	}
 	return string(v, text_base64(a, bytes, len));
@@ -134,7 +142,7 @@ static struct node *string_value(const struct value *v, const struct field *f,
 			      v->failure) < 0)
 		return NULL;
 	if (f->format == &format_base64 && text[0] == '@')
-		return encoded_file(v, text + 1);
+		return encoded_file(v, f, text + 1);
 	if (f->flags & FIELD_SECRET)
 		text = contents(v, text);
 	return text ? string(v, text) : NULL;

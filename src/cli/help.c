@@ -107,6 +107,11 @@ static void add_children(struct cli *c, const struct page *p, struct buf *out)
 			  column + 4, out);
 }
 
+static bool is_noun(const struct page *p)
+{
+	return p->kind && p->command->children;
+}
+
 void help_page(struct cli *c, const struct page *p, struct buf *out)
 {
 	const char *more =
@@ -117,12 +122,12 @@ void help_page(struct cli *c, const struct page *p, struct buf *out)
 
 	table_add_toned(out, &c->style, TONE_HEAD, "Usage:");
 	buf_addf(out, " muster %s\n\n", page_usage(c, p));
-	if (p->command->children && p->kind)
+	if (is_noun(p))
 		text_add_wrapped(out, p->command->help, 0, line_width(c));
 	else
 		buf_addf(out, "%s.", page_text(c, p, p->command->summary));
 	buf_addc(out, '\n');
-	if (!(p->command->children && p->kind) && p->command->help) {
+	if (!is_noun(p) && p->command->help) {
 		buf_addc(out, '\n');
 		text_add_wrapped(out, page_text(c, p, p->command->help), 0,
 				 line_width(c));
@@ -158,7 +163,7 @@ static void add_commands(struct cli *c, bool nouns, struct buf *out)
 		if (strlen(p.path) > column)
 			column = strlen(p.path);
 	for (i = 0; page_next(c, &i, &p);)
-		if (!p.kind == !nouns)
+		if (is_noun(&p) == nouns)
 			add_entry(c, p.path,
 				  first_sentence(c, p.command->summary),
 				  column + 4, out);

@@ -214,7 +214,7 @@ static void command_page(struct cli *c, const struct page *p, struct buf *out)
 
 		add_child(c, &below, out);
 	}
-	if (p->kind) {
+	if (p->kind && p->command->children) {
 		buf_adds(out, ".SH FIELDS\nOf its document, as JSON and YAML "
 			      "have it:\n");
 		add_fields(c, p->kind->fields, "", out);

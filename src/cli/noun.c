@@ -271,14 +271,6 @@ int noun_resolve(struct verb *v, const char *text, struct resolved *ret,
 	return resolve_id(v->cli, v->kind, text, v->near, ret, p);
 }
 
-static const struct command *find_verb(const struct kind *k, const char *name)
-{
-	const struct command *own = noun_own_verbs(k);
-	const struct command *verb = own ? command_find(own, name) : NULL;
-
-	return verb ? verb : command_find(noun_verbs, name);
-}
-
 /* What is being tried, for "cannot …": a common verb and its noun, or what the
  * verb's summary says. */
 static const char *what_of(struct cli *c, const struct command *command)
@@ -296,9 +288,36 @@ static const char *what_of(struct cli *c, const struct command *command)
 	return what;
 }
 
+/* Of a command whose last words are another's the options end with these. */
+static int parse(const struct command *command,
+		 const struct command_option *const *tables, int argc,
+		 char **argv, struct verb *v, struct failure *p)
+{
+	struct arena *a = &v->cli->arena;
+	struct args *args = &v->args, more;
+	int at;
+
+	if (!command->passes_on)
+		return args_parse(tables, argc, argv, a, args, &p->err);
+	at = args_parse_head(tables, argc, argv, a, args, &p->err);
+	if (at < 0 || at == argc)
+		return at < 0 ? -1 : 0;
+	args->words[args->n_words++] = argv[at];
+	argv += at;
+	argc -= at;
+	at = args_parse_head(tables, argc, argv, a, &more, &p->err);
+	if (at < 0)
+		return -1;
+	for (size_t i = 0; i < more.n; i++)
+		args->given[args->n++] = more.given[i];
+	for (; at < argc; at++)
+		args->words[args->n_words++] = argv[at];
+	return 0;
+}
+
 int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 {
-	const struct command *command = find_verb(c->kind, argv[0]);
+	const struct command *command = c->command;
 	struct page page = {c->path, command, c->kind};
 	const struct command_option *tables[] = {cli_options, cli_options,
 						 cli_options, NULL};
@@ -321,7 +340,7 @@ int noun_begin(struct verb *v, struct cli *c, int argc, char **argv)
 		.resolve = resolve,
 		.ctx = v,
 	};
-	if (args_parse(tables, argc, argv, &c->arena, &v->args, &p.err) < 0 ||
+	if (parse(command, tables, argc, argv, v, &p) < 0 ||
 	    cli_take(c, &v->args, &p) < 0) {
 		cli_fail(c, &p, NULL, NULL);
 		return -1;

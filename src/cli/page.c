@@ -47,6 +47,15 @@ static struct page noun_page(struct cli *c, const struct kind *k)
 	return (struct page){k->name, command, k};
 }
 
+static struct page command_page(const struct command *command)
+{
+	return (struct page){
+		command->name,
+		command,
+		command->noun ? kind_find(command->noun) : NULL,
+	};
+}
+
 bool page_find(struct cli *c, const char *name, struct page *ret)
 {
 	const struct kind *k = kind_find(name);
@@ -56,7 +65,7 @@ bool page_find(struct cli *c, const char *name, struct page *ret)
 
 		if (!command)
 			continue;
-		*ret = (struct page){command->name, command, NULL};
+		*ret = command_page(command);
 		return true;
 	}
 	if (!k || k->internal)
@@ -117,7 +126,7 @@ bool page_next(struct cli *c, size_t *i, struct page *ret)
 	for (const struct command *const *t = c->tables; *t; t++)
 		for (const struct command *k = *t; k->name; k++)
 			if (at-- == 0) {
-				*ret = (struct page){k->name, k, NULL};
+				*ret = command_page(k);
 				return true;
 			}
 	for (const struct kind *const *k = kinds; *k; k++)

@@ -13,7 +13,7 @@
 struct page {
 	const char *path; /* "project create" */
 	const struct command *command;
-	const struct kind *kind; /* of a noun or its verb, or NULL */
+	const struct kind *kind; /* that it is about, or NULL */
 };
 
 /* The first-level page of that name, nouns in singular or plural; false when

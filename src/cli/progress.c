@@ -85,6 +85,21 @@ static bool is_stuck(const struct node *doc)
 	       is(waits, "operator") || is(waits, "specChange");
 }
 
+/* Of one that was up once nobody knows whether it will be, and one that does not
+ * run is not about to: that is no reason to wait.  Nothing was changed: one that
+ * was stuck before is. */
+static enum progress_verdict judge_up(const struct node *doc)
+{
+	const char *state = node_text(doc, "status.state");
+
+	if (is(state, "running") &&
+	    is(node_text(doc, "status.readiness.state"), "waiting"))
+		return PROGRESS_WORKING;
+	if (!is(state, "pending"))
+		return PROGRESS_REACHED;
+	return is_stuck(doc) ? PROGRESS_FAILED : PROGRESS_WORKING;
+}
+
 enum progress_verdict progress_judge(const struct progress_goal *g,
 				     const struct node *doc)
 {
@@ -95,6 +110,8 @@ enum progress_verdict progress_judge(const struct progress_goal *g,
 	/* The watch may begin with what was before the change. */
 	if (now < then)
 		return PROGRESS_WORKING;
+	if (g->aim == PROGRESS_UP)
+		return judge_up(doc);
 	if (g->aim == PROGRESS_STATE && is(state, g->state))
 		return PROGRESS_REACHED;
 	if (g->aim == PROGRESS_SETTLED && is_settled(doc))
@@ -281,6 +298,8 @@ static void add_standing(const struct progress *g, struct buf *out)
 	if (action)
 		buf_addf(out, ", %s%s%s", action, step ? ": " : "",
 			 step ? step : "");
+	if (!why && g->doc && g->goal->aim == PROGRESS_UP)
+		why = node_text(g->doc, "status.readiness.message");
 	if (why)
 		buf_addf(out, ": %s", why);
 }
@@ -457,7 +476,9 @@ int progress_wait(struct cli *c, const struct progress_goal *goal,
 		.cli = c,
 		.goal = goal,
 		.id = node_text(goal->doc, "id"),
-		.since = time_at(goal->doc, "updatedAt"),
+		.since = goal->aim == PROGRESS_UP
+				 ? clock_wall(c->clock)
+				 : time_at(goal->doc, "updatedAt"),
 		.begun = clock_mono(c->clock),
 	};
 	struct feeds *feeds = feeds_new(c);

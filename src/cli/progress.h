@@ -17,6 +17,7 @@ enum progress_aim {
 	PROGRESS_SETTLED, /* nothing is left to be done to it */
 	PROGRESS_GONE,
 	PROGRESS_SYNCED, /* a region's catalogue was read since */
+	PROGRESS_UP,     /* or it is not on its way to that */
 };
 
 struct progress_goal {

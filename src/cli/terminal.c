@@ -11,8 +11,11 @@ static sigset_t watched(void)
 	sigset_t set;
 
 	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGTSTP);
 	sigaddset(&set, SIGWINCH);
 	return set;
 }
@@ -26,34 +29,64 @@ void terminal_open(struct terminal *t)
 	t->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-void terminal_take(struct terminal *t, FILE *in, FILE *out)
+/* The other screen, no cursor, and long lines are cut. */
+static void enter(const struct terminal *t)
 {
-	struct termios raw;
-
-	t->screen = out;
-	/* The other screen, no cursor, and long lines are cut. */
-	fputs("\033[?1049h\033[?25l\033[?7l", out);
-	fflush(out);
-	if (tcgetattr(fileno(in), &t->before) < 0)
-		return;
-	raw = t->before;
-	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-	raw.c_cc[VMIN] = 1;
-	raw.c_cc[VTIME] = 0;
-	if (tcsetattr(fileno(in), TCSANOW, &raw) == 0)
-		t->keys = fileno(in);
+	if (t->screen) {
+		fputs("\033[?1049h\033[?25l\033[?7l", t->screen);
+		fflush(t->screen);
+	}
+	if (t->keys >= 0)
+		tcsetattr(t->keys, TCSANOW, &t->during);
 }
 
-void terminal_close(struct terminal *t)
+static void leave(const struct terminal *t)
 {
-	sigset_t set = watched();
-
 	if (t->screen) {
 		fputs("\033[?7h\033[?25h\033[?1049l", t->screen);
 		fflush(t->screen);
 	}
 	if (t->keys >= 0)
 		tcsetattr(t->keys, TCSANOW, &t->before);
+}
+
+/* Until somebody has us go on. */
+static void rest(const struct terminal *t)
+{
+	leave(t);
+	kill(getpid(), SIGSTOP);
+	enter(t);
+}
+
+void terminal_take(struct terminal *t, FILE *in, FILE *out)
+{
+	t->screen = out;
+	if (tcgetattr(fileno(in), &t->before) == 0) {
+		t->during = t->before;
+		t->during.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+		t->during.c_cc[VMIN] = 1;
+		t->during.c_cc[VTIME] = 0;
+		t->keys = fileno(in);
+	}
+	enter(t);
+}
+
+bool terminal_take_raw(struct terminal *t, FILE *in)
+{
+	if (tcgetattr(fileno(in), &t->before) < 0)
+		return false;
+	t->during = t->before;
+	cfmakeraw(&t->during);
+	t->keys = fileno(in);
+	enter(t);
+	return true;
+}
+
+void terminal_close(struct terminal *t)
+{
+	sigset_t set = watched();
+
+	leave(t);
 	if (t->signals >= 0)
 		close(t->signals);
 	t->signals = t->keys = -1;
@@ -77,9 +110,13 @@ enum terminal_event terminal_read(struct terminal *t, const struct pollfd *fds,
 	struct signalfd_siginfo info;
 
 	if (fds[0].revents &&
-	    read(t->signals, &info, sizeof(info)) == sizeof(info))
-		return info.ssi_signo == SIGWINCH ? TERMINAL_RESIZE
-						  : TERMINAL_STOP;
+	    read(t->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGTSTP)
+			rest(t);
+		return info.ssi_signo == SIGWINCH || info.ssi_signo == SIGTSTP
+			       ? TERMINAL_RESIZE
+			       : TERMINAL_STOP;
+	}
 	if (t->keys < 0 || !fds[1].revents)
 		return TERMINAL_NONE;
 	if (read(t->keys, ret_key, 1) == 1)

@@ -23,14 +23,19 @@ struct terminal {
 	int signals;  /* to poll for reading */
 	int keys;     /* the same; -1: none are read */
 	FILE *screen; /* it was taken over; NULL: it was not */
-	struct termios before;
+	struct termios before, during;
 };
 
-/* From now on SIGINT, SIGTERM and SIGWINCH are read, not acted upon. */
+/* From now on SIGINT, SIGTERM, SIGWINCH and the like are read, not acted upon;
+ * when it is to stop for a while the terminal is given back meanwhile. */
 void terminal_open(struct terminal *t);
 
 /* Take keys from IN, and the screen from OUT: what was on it comes back. */
 void terminal_take(struct terminal *t, FILE *in, FILE *out);
+
+/* Take keys from IN, all of them: none is for the terminal itself.  False when
+ * IN is none. */
+bool terminal_take_raw(struct terminal *t, FILE *in);
 
 void terminal_close(struct terminal *t);
 

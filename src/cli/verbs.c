@@ -73,6 +73,15 @@ static const struct command_option rebuild_options[] = {
 	{0},
 };
 
+static const struct command_option build_options[] = {
+	{"to", .argument = "FILE",
+	 .doc = "Where the image goes; without this and --region, to "
+		"tiny.qcow2 or debian.qcow2."},
+	{"data", .argument = "DIR",
+	 .doc = "The server's data folder, for --region; ./var by default."},
+	{0},
+};
+
 static const struct command_option snapshot_options[] = {
 	{"name", .argument = "NAME", .doc = "What the image is called."},
 	WAIT_OPTION,
@@ -150,8 +159,15 @@ static const struct command_example snapshot_examples[] = {
 	{0},
 };
 
+static const struct command_option address_options[] = {
+	{"vnc", .doc = "Of its screen, not of its serial line."},
+	{0},
+};
+
 static const struct command_example console_examples[] = {
 	{"Where its console is:", "muster instance console web-1"},
+	{"And its screen, for noVNC and the like:",
+	 "muster instance console web-1 --vnc"},
 	{0},
 };
 
@@ -205,6 +221,13 @@ static const struct command_example accept_examples[] = {
 static const struct command_option orphans_options[] = {
 	{"plan", .doc = "Say what is removed, or would be, and when; nothing "
 			"is done."},
+	{0},
+};
+
+static const struct command_example build_examples[] = {
+	{"To a file:", "muster image build tiny --to tiny.qcow2"},
+	{"For a project, in the region of the server that runs here:",
+	 "muster image build debian --region local --project web"},
 	{0},
 };
 
@@ -301,8 +324,11 @@ static const struct command instance_verbs[] = {
 	 .run = machine_act},
 	SNAPSHOT_VERB,
 	{"console", "Say where {a} {noun}'s console is", "NAME-OR-ID",
-	 "Prints an address that is good for a short while.", console_examples,
-	 .fields = COMMAND_NARROW, .run = machine_console},
+	 "Prints an address that is good once and for a short while: a "
+	 "WebSocket, unless the provider has its own.  'muster console' opens "
+	 "it.",
+	 console_examples, address_options, .fields = COMMAND_NARROW,
+	 .run = machine_console},
 	{"consoleoutput", "Show what {a} {noun} wrote to its console",
 	 "NAME-OR-ID",
 	 "As far as the provider has kept it.  On a terminal its control "
@@ -362,6 +388,22 @@ static const struct command region_verbs[] = {
 	{0},
 };
 
+static const struct command image_verbs[] = {
+	{"build", "Make a guest image on this machine", "tiny|debian",
+	 "From Debian packages, which this machine's apt-get downloads as far "
+	 "as they are not installed; nothing is installed here, and nothing "
+	 "needs root.  'tiny' is a Linux that boots in seconds, with an SSH "
+	 "server and little else: for tests and first steps.  'debian' is "
+	 "Debian with cloud-init, for use; it takes some minutes.\n\n"
+	 "The image goes to a file, whose SHA-256 is printed, or to a region "
+	 "that the server on this machine has: then the other flags say what "
+	 "the image is called and whose it is.",
+	 build_examples, build_options, .fields = COMMAND_CREATE,
+	 .run = image_build},
+	EVENTS_VERB,
+	{0},
+};
+
 static const struct command backed_verbs[] = {
 	EVENTS_VERB,
 	{0},
@@ -373,7 +415,7 @@ static const struct {
 } rows[] = {
 	{&organization_kind, usage_verbs}, {&project_kind, usage_verbs},
 	{&token_kind, token_verbs},        {&group_kind, group_verbs},
-	{&region_kind, region_verbs},      {&image_kind, backed_verbs},
+	{&region_kind, region_verbs},      {&image_kind, image_verbs},
 	{&network_kind, backed_verbs},     {&securitygroup_kind, backed_verbs},
 	{&volume_kind, volume_verbs},      {&instance_kind, instance_verbs},
 };

@@ -21,6 +21,9 @@ static const struct command_option serve_options[] = {
 	{"rehearse", 0, 0, NULL,
 	 "When there is no region yet, make one called sim, with a simulated "
 	 "cloud in it."},
+	{"local", 0, 0, NULL,
+	 "When there is no region yet, make one called local, whose machines "
+	 "run on this host."},
 	{"check", 'n', 0, NULL,
 	 "Read the configuration, say what is wrong with it, and exit."},
 	{0},
@@ -56,6 +59,8 @@ static int run_serve(struct cli *c, int argc, char **argv)
 		conf.listen = args_value(&args, "listen");
 	if (args_has(&args, "rehearse"))
 		conf.rehearse = true;
+	if (args_has(&args, "local"))
+		conf.local = true;
 	if (args_has(&args, "check")) {
 		if (serve_check(&conf, &err) < 0)
 			return fail(c, "serve", &err);
@@ -164,7 +169,7 @@ const struct command daemon_commands[] = {
 	{.name = "serve",
 	 .summary = "Run the server",
 	 .usage = "[--data DIR] [--listen ADDR:PORT] [--config FILE]"
-		  " [--rehearse]",
+		  " [--rehearse] [--local]",
 	 .help = "Runs the server until SIGTERM or SIGINT; what was accepted "
 		 "is finished first.  SIGHUP reads the TLS certificate again.\n"
 		 "\n"

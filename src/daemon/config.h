@@ -16,6 +16,7 @@ struct config {
 	const char *listen; /* "127.0.0.1:7070" */
 	const char *data;   /* the folder everything is kept in */
 	bool rehearse;      /* begin with a simulated region */
+	bool local;         /* begin with one of this host's own machines */
 
 	struct {
 		const char *cert, *key, *client_ca;
@@ -32,6 +33,8 @@ struct config {
 		int64_t idle_seconds, request_seconds;
 		int64_t requests_per_second;
 		int64_t pending_changes, watches;
+		int64_t consoles, consoles_per_caller, ticket_seconds;
+		int64_t console_idle_seconds, console_seconds;
 		int64_t stop_seconds;
 	} limits;
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/config.h"
+#include "daemon/local.h"
 #include "identity/bootstrap.h"
 #include "identity/token.h"
 #include "loop/loop.h"
@@ -18,9 +19,14 @@
 #include "store/read.h"
 #include "store/tx.h"
 
-/* The rehearsal's region, as a request would say it, so that the defaults hold.
- * Its cloud takes about as long as a quick one does: there is something to
- * see. */
+/* Regions, as a request would say them, so that the defaults hold. */
+#define LOCAL                                                                  \
+	"{\"name\":\"local\","                                                 \
+	"\"description\":\"Machines that run on this host.\","                 \
+	"\"spec\":{\"provider\":\"libvirt\",\"options\":{}}}"
+
+/* The rehearsal's cloud takes about as long as a quick one does: there is
+ * something to see. */
 #define REHEARSAL                                                              \
 	"{\"name\":\"sim\","                                                   \
 	"\"description\":\"A simulated cloud, to rehearse with.\","            \
@@ -31,15 +37,15 @@ struct making {
 	struct txn txn;
 	struct loop *loop;
 	char token[TOKEN_LEN + 1];
-	bool region;
+	bool sim, local; /* regions */
 	bool done, waiting;
 	struct err err;
 };
 
-static int put_region(struct tx *tx, struct err *err)
+static int put_region(struct tx *tx, const char *text, struct err *err)
 {
 	struct arena *a = tx_arena(tx);
-	struct node *n = json_parse(REHEARSAL, strlen(REHEARSAL), a, err);
+	struct node *n = json_parse(text, strlen(text), a, err);
 	struct region region = {0};
 	struct violations v;
 	char id[37];
@@ -65,7 +71,9 @@ static int make(struct tx *tx, void *ctx, struct err *err)
 
 	if (bootstrap(tx, m->token[0] ? m->token : NULL, err) < 0)
 		return -1;
-	return m->region ? put_region(tx, err) : 0;
+	if (m->local && put_region(tx, LOCAL, err) < 0)
+		return -1;
+	return m->sim ? put_region(tx, REHEARSAL, err) : 0;
 }
 
 static void made(struct txn *t, const struct err *err)
@@ -128,20 +136,34 @@ static bool has_region(const struct store *s)
 	return scan_next(&scan, &r, &effort);
 }
 
+static void choose_regions(const struct store *s, const struct config *conf,
+			   struct making *m)
+{
+	char why[256];
+
+	if (has_region(s))
+		return;
+	m->sim = conf->rehearse;
+	m->local = conf->local && local_usable(why, sizeof(why));
+	if (conf->local && !m->local)
+		log_warn("local", "this host cannot run machines: %s", why);
+}
+
 /* The file comes first: a crash in between leaves a token that is not known,
  * and the next start makes another. */
-int first_start(struct store *s, struct loop *l, const char *data,
-		bool rehearse, struct err *err)
+int first_start(struct store *s, struct loop *l, const struct config *conf,
+		struct err *err)
 {
-	struct making m = {.loop = l, .region = rehearse && !has_region(s)};
+	struct making m = {.loop = l};
 	bool first = !has_token(s);
 	char path[4096];
 
-	snprintf(path, sizeof(path), "%s/admin.token", data);
+	choose_regions(s, conf, &m);
+	snprintf(path, sizeof(path), "%s/admin.token", conf->data);
 	if (first) {
 		token_make(&random_system, m.token);
 		if (write_token(path, m.token, err) < 0 ||
-		    sync_folder(data, err) < 0)
+		    sync_folder(conf->data, err) < 0)
 			return -1;
 	}
 	m.txn = (struct txn){.fn = make, .done = made, .ctx = &m};
@@ -154,7 +176,10 @@ int first_start(struct store *s, struct loop *l, const char *data,
 		*err = m.err;
 		return err_wrap(err, "the administrator's token");
 	}
-	if (m.region)
+	if (m.local)
+		log_info("local",
+			 "made the region local: machines on this host");
+	if (m.sim)
 		log_info("rehearse", "made the region sim: a simulated cloud");
 	if (first)
 		log_info("token", "made the platform administrator's token: %s",
@@ -162,8 +187,62 @@ int first_start(struct store *s, struct loop *l, const char *data,
 	return 0;
 }
 
-void first_steps(const struct config *conf, const char *scheme,
-		 const char *address)
+/* Whether there is that region, by that provider: one could have been made and
+ * deleted by hand since. */
+static bool has_region_of(const struct store *s, const char *name,
+			  const char *provider)
+{
+	struct scan scan = store_scan(s, 0, &region_kind, NULL);
+	struct record r;
+	size_t effort = 0;
+
+	while (scan_next(&scan, &r, &effort)) {
+		const struct region *region = r.object;
+
+		if (strcmp(region->meta.name, name) == 0 &&
+		    strcmp(region->spec.provider, provider) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The README's own lines: tests/e2e/vm_first.py follows them. */
+static void local_steps(const struct config *conf, const char *muster)
+{
+	bool here = strcmp(conf->data, "./var") == 0;
+
+	fprintf(stderr,
+		"  %s organization create demo\n"
+		"  %s project create try --organization demo\n"
+		"  %s image build tiny --region local --project try"
+		" --name tiny%s%s\n"
+		"  %s network create home --project try --region local"
+		" --prefix 10.0.0.0/24\n"
+		"  %s instance create one --network home --flavor tiny"
+		" --image tiny --ssh-key generated --wait\n",
+		muster, muster, muster, here ? "" : " --data ",
+		here ? "" : conf->data, muster, muster);
+	fprintf(stderr,
+		"  %s ssh one uname -a\n"
+		"  %s console one\n"
+		"  %s instance delete one --wait\n",
+		muster, muster, muster);
+}
+
+static void sim_steps(const char *muster)
+{
+	fprintf(stderr,
+		"  %s organization create acme\n"
+		"  %s project create web --organization acme\n"
+		"  %s network create lan --project web --region sim"
+		" --prefix 10.0.0.0/24\n"
+		"  %s instance create web-1 --network lan --flavor small"
+		" --image debian-12 --wait\n",
+		muster, muster, muster, muster);
+}
+
+void first_steps(const struct store *s, const struct config *conf,
+		 const char *scheme, const char *address)
 {
 	const char *muster = program_invocation_name;
 
@@ -171,19 +250,18 @@ void first_steps(const struct config *conf, const char *scheme,
 		return;
 	fprintf(stderr,
 		"\nMuster is running.  In another terminal:\n\n"
-		"  %s login --server %s://%s --token-file %s/admin.token\n"
-		"  %s organization create acme\n"
-		"  %s project create web --organization acme\n",
-		muster, scheme, address, conf->data, muster, muster);
-	if (conf->rehearse)
-		fprintf(stderr,
-			"  %s network create lan --project web --region sim"
-			" --prefix 10.0.0.0/24\n"
-			"  %s instance create web-1 --network lan"
-			" --flavor small --image debian-12 --wait\n",
-			muster, muster);
+		"  %s login --server %s://%s --token-file %s/admin.token\n",
+		muster, scheme, address, conf->data);
+	if (has_region_of(s, "local", "libvirt"))
+		local_steps(conf, muster);
+	else if (has_region_of(s, "sim", "sim"))
+		sim_steps(muster);
 	else
-		fprintf(stderr, "  %s project list\n", muster);
+		fprintf(stderr,
+			"  %s organization create acme\n"
+			"  %s project create web --organization acme\n"
+			"  %s project list\n",
+			muster, muster, muster);
 	fprintf(stderr,
 		"\nThe API is described at %s://%s/v1/openapi.json.  "
 		"Stop with Ctrl-C.\n\n",

@@ -1,7 +1,11 @@
 #include "daemon/providers.h"
 
+#include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/field_ops.h"
 #include "base/uuid.h"
@@ -168,6 +172,9 @@ static const struct command_option verify_options[] = {
 		"not given."},
 	{"image", .argument = "ID",
 	 .doc = "The provider's id of the image to launch."},
+	{"import", .argument = "URI",
+	 .doc = "Where an image to import is to be had; one of Debian's, from "
+		"the Internet, when not given."},
 	{"zone", .argument = "ZONE", .doc = "Where to launch."},
 	{"patience", .argument = "DURATION",
 	 .doc = "How long one thing may take; as long as the driver says when "
@@ -252,6 +259,7 @@ static int verify_open(struct cli *c, const struct args *args,
 				   .flavor = args_value(args, "flavor"),
 				   .image = args_value(args, "image"),
 				   .zone = args_value(args, "zone"),
+				   .import = args_value(args, "import"),
 				   .tell = tell,
 				   .ctx = &telling};
 	const char *patience = args_value(args, "patience");
@@ -265,6 +273,31 @@ static int verify_open(struct cli *c, const struct args *args,
 	fprintf(c->out, "%u passed, %u failed, %u orphans\n", r.passed,
 		r.failed, r.orphans);
 	return r.failed || r.orphans ? EXIT_REFUSED : EXIT_OK;
+}
+
+/* A folder for what a driver keeps on this machine.  Who runs machines may be
+ * another user, and must come through. */
+static int make_folder(struct cli *c, const char **ret, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = arena_join(&c->arena, tmp && *tmp ? tmp : "/tmp",
+				"/muster-verify-XXXXXX", NULL);
+
+	if (!mkdtemp(path) || chmod(path, 0711) < 0)
+		return err_set(err, ERR_PROVIDER, "cannot make %s: %s", path,
+			       strerror(errno));
+	*ret = path;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	remove(path);
+	return 0;
 }
 
 static int run_verify(struct cli *c, int argc, char **argv)
@@ -286,12 +319,19 @@ static int run_verify(struct cli *c, int argc, char **argv)
 		return cli_fail(c, &p, "verify", NULL);
 	conf.options = t.options;
 	conf.credentials = t.credentials;
-	if (provider_open(t.provider, &conf, &provider, &p.err) < 0)
-		return cli_fail(c, &p, "open the provider", NULL);
-	cli_say(c, "Launching and terminating machines of installation %s.",
-		installation);
-	rc = verify_open(c, &args, provider);
-	provider_close(provider);
+	if (make_folder(c, &conf.folder, &p.err) < 0)
+		return cli_fail(c, &p, "verify", NULL);
+	if (provider_open(t.provider, &conf, &provider, &p.err) < 0) {
+		rc = cli_fail(c, &p, "open the provider", NULL);
+	} else {
+		cli_say(c,
+			"Launching and terminating machines of installation "
+			"%s.",
+			installation);
+		rc = verify_open(c, &args, provider);
+		provider_close(provider);
+	}
+	nftw(conf.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return rc;
 }
 

@@ -16,6 +16,7 @@ static void answered(struct live_call *c, const struct err *err,
 {
 	struct live_question *q = ((struct asked *)c)->question;
 
+	q->fd = c->fd;
 	free(c);
 	if (!err)
 		buf_add(&q->text, text, len);
@@ -27,6 +28,7 @@ void question_ask(struct engine *e, struct live_question *q)
 	struct asked *a = xcalloc(1, sizeof(*a));
 
 	a->call.done = answered;
+	a->call.fd = -1;
 	a->question = q;
 	if (q->what == LIVE_LOOK)
 		live_look(e, q->instance_id, q->since, &a->call);

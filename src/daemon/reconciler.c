@@ -1,5 +1,6 @@
 #include "daemon/reconciler.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "api/live.h"
@@ -20,6 +21,8 @@ struct reconciler {
 	struct timer *timer;
 	struct engine *engine;
 	struct live live;
+	struct post post; /* to the loop, when a provider has rung */
+	atomic_bool rung; /* it is on its way */
 };
 
 /* A job that comes when all is ending is as lost as in a crash. */
@@ -45,6 +48,24 @@ static void on_timer(void *ctx)
 	engine_turn(((struct reconciler *)ctx)->engine);
 }
 
+static void on_ring(struct post *p)
+{
+	struct reconciler *r = CONTAINER_OF(p, struct reconciler, post);
+
+	atomic_store(&r->rung, false);
+	if (r->pool)
+		engine_turn(r->engine);
+}
+
+/* From any thread. */
+static void ring(void *ctx)
+{
+	struct reconciler *r = ctx;
+
+	if (!atomic_exchange(&r->rung, true))
+		loop_post(r->loop, &r->post);
+}
+
 static void ask(void *ctx, struct live_question *q)
 {
 	question_ask(((struct reconciler *)ctx)->engine, q);
@@ -62,10 +83,13 @@ struct reconciler *reconciler_new(const struct reconciler_conf *conf)
 		.workers = (unsigned)conf->workers,
 		.run = run,
 		.wake = wake,
+		.ring = ring,
 		.ctx = r,
 	};
 
 	r->loop = conf->loop;
+	r->post.fn = on_ring;
+	list_init(&r->post.link);
 	r->pool = pool_new(conf->loop, conf->workers);
 	r->timer = timer_new(conf->loop, on_timer, r);
 	r->live = (struct live){ask, r};
@@ -86,6 +110,9 @@ void reconciler_free(struct reconciler *r)
 	loop_stop(r->loop);
 	loop_run(r->loop);
 	engine_free(r->engine);
+	/* What providers have said until they were closed is of no use; nor may
+	 * the loop run: the store's answers are for works that are gone. */
+	loop_unpost(r->loop, &r->post);
 	timer_free(r->timer);
 	free(r);
 }

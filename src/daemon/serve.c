@@ -180,6 +180,13 @@ static int start_server(struct daemon *d, struct err *err)
 		.requests_per_second = (unsigned)c->limits.requests_per_second,
 		.pending_most = (size_t)c->limits.pending_changes,
 		.streams_most = (size_t)c->limits.watches,
+		.loop = d->loop,
+		.consoles_most = (size_t)c->limits.consoles,
+		.consoles_each = (size_t)c->limits.consoles_per_caller,
+		.console_ticket_ms = (uint64_t)c->limits.ticket_seconds * 1000,
+		.console_idle_ms =
+			(uint64_t)c->limits.console_idle_seconds * 1000,
+		.console_ms = (uint64_t)c->limits.console_seconds * 1000,
 		.live = reconciler_live(d->reconciler),
 		.check_region = provider_check_region,
 		.metrics = metrics,
@@ -285,9 +292,12 @@ static void on_reload(void *ctx)
 }
 
 /* The buffers of long lists and of streams come and go: giving their memory
- * back each time costs more than the work that is done in it. */
+ * back each time costs more than the work that is done in it.  Threads, of which
+ * there may be as many as providers are asked things at once, share what is kept
+ * by few of them. */
 static void keep_memory(void)
 {
+	mallopt(M_ARENA_MAX, 4);
 	mallopt(M_MMAP_THRESHOLD, 2 << 20);
 	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 	mallopt(M_TOP_PAD, 1 << 20);
@@ -306,8 +316,7 @@ static int start(struct daemon *d, struct err *err)
 	if (open_store(d, err) < 0)
 		return -1;
 	secrets_forget_environment();
-	if (first_start(d->store, d->loop, d->conf->data, d->conf->rehearse,
-			err) < 0)
+	if (first_start(d->store, d->loop, d->conf, err) < 0)
 		return -1;
 	start_oidc(d);
 	start_reconciler(d);
@@ -369,7 +378,7 @@ int serve(const struct config *conf, struct err *err)
 		 (unsigned long long)store_revision(d.store), conf->data);
 	log_info("ready", "listening on %s://%s", scheme,
 		 server_address(d.server));
-	first_steps(conf, scheme, server_address(d.server));
+	first_steps(d.store, conf, scheme, server_address(d.server));
 	notify("READY=1");
 	loop_run(d.loop);
 	finish(&d);

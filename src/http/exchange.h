@@ -73,6 +73,7 @@ struct exchange {
 	const char *target;      /* path and query as they were sent */
 	const char *peer;        /* the client's address, without the port */
 	const char *tls_subject; /* of its verified certificate, or NULL */
+	bool secure;             /* it came by TLS to us */
 	const char *body;        /* body_len bytes, then a NUL */
 	size_t body_len;
 	const char *id; /* the request's id, for logs and replies */

@@ -193,6 +193,7 @@ int guard_check(const struct request *r, struct MHD_Connection *mhd,
 		return 400;
 	ret_facts->request_id = w.request_id;
 	ret_facts->chunked = w.chunked;
+	ret_facts->expects = w.expect != NULL;
 	ret_facts->length = w.length ? parse_length(w.length) : 0;
 	if (w.expect && strcasecmp(w.expect, "100-continue") != 0) {
 		*ret_why = "only 100-continue can be expected";

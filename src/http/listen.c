@@ -266,7 +266,6 @@ void conn_due(struct conn *c, struct list *list)
 void conn_shut(struct conn *c)
 {
 	conn_due(c, NULL);
-	c->closing = true;
 	if (!c->mhd)
 		tls_link_abort(c->tls);
 	else
@@ -321,10 +320,20 @@ static void send_refusal(struct server *s, int fd, int status, const char *why,
 
 void conn_refuse(struct conn *c, int status, const char *why)
 {
-	if (c->mhd)
+	if (c->mhd && !c->dismissed)
 		send_refusal(c->server, c->fd, status, why,
 			     c->request ? c->request->id : NULL);
+	c->dismissed = true;
 	conn_shut(c);
+}
+
+void conn_dismiss(struct conn *c, int status, const char *why)
+{
+	send_refusal(c->server, c->fd, status, why, c->request->id);
+	c->dismissed = true;
+	/* A link that has nothing more to pass on does not stay for long. */
+	if (!c->tls)
+		shutdown(c->fd, SHUT_WR);
 }
 
 static void turn_away(struct server *s, int fd)

@@ -21,6 +21,9 @@ enum { GONE_MS = 200 };
 /* In a query: far more than anyone has use for. */
 enum { WORDS_MOST = 128 };
 
+/* Of a body that is too large, so that its sender comes to read why. */
+#define DROPPED_MOST ((size_t)16 << 20)
+
 static struct request *take_spare(struct server *s)
 {
 	struct list *link = list_pop(&s->spare);
@@ -136,6 +139,7 @@ void *request_begin(void *ctx, const char *target, struct MHD_Connection *mhd)
 	memcpy(to, target ? target : "", r->target_len + 1);
 	r->base.target = to;
 	r->base.peer = c->address;
+	r->base.secure = c->tls;
 	r->base.tls_subject = c->tls ? tls_link_subject(c->tls) : NULL;
 	r->base.id = r->id;
 	r->base.guest = c->guest;
@@ -159,6 +163,13 @@ static bool id_is_good(const char *id)
 	return n > 0 && n <= 64 && !id[n];
 }
 
+static void request_dismiss(struct request *r, const char *why)
+{
+	buf_release(&r->body);
+	conn_dismiss(r->conn, 413, why);
+	r->phase = PHASE_DISMISSED;
+}
+
 static enum MHD_Result accept_head(struct request *r,
 				   struct MHD_Connection *mhd, const char *url,
 				   const char *version)
@@ -169,6 +180,10 @@ static enum MHD_Result accept_head(struct request *r,
 
 	if (facts.request_id && id_is_good(facts.request_id))
 		memcpy(r->id, facts.request_id, strlen(facts.request_id) + 1);
+	if (status == 413 && !facts.expects) {
+		request_dismiss(r, why);
+		return MHD_YES;
+	}
 	if (status) {
 		answer_refuse(r, status, why);
 		return MHD_YES;
@@ -192,8 +207,17 @@ static enum MHD_Result take_body(struct request *r, const char *bytes,
 	if (buf_ok(&r->body))
 		return MHD_YES;
 	/* Only chunks come here: a length was checked with the head. */
-	conn_refuse(r->conn, 413, "the body is larger than this server takes");
-	return MHD_NO;
+	request_dismiss(r, "the body is larger than this server takes");
+	return MHD_YES;
+}
+
+static enum MHD_Result drop_body(struct request *r, size_t *len)
+{
+	r->dropped += *len;
+	if (*len == 0 || r->dropped > DROPPED_MOST)
+		return MHD_NO;
+	*len = 0;
+	return MHD_YES;
 }
 
 static void request_work(struct request *r)
@@ -252,7 +276,7 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 	struct server *s = ctx;
 	struct request *r = *request;
 
-	if (s->dead || r->conn->closing)
+	if (s->dead || (r->phase == PHASE_NEW && r->conn->dismissed))
 		return MHD_NO;
 	switch (r->phase) {
 	case PHASE_NEW:
@@ -262,6 +286,8 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 		if (*upload_size)
 			return take_body(r, upload, upload_size);
 		return deliver(r);
+	case PHASE_DISMISSED:
+		return drop_body(r, upload_size);
 	case PHASE_CALLED:
 	case PHASE_HELD:
 	case PHASE_ANSWERED:

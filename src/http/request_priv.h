@@ -17,6 +17,7 @@ enum phase {
 	PHASE_CALLED,    /* in the handler */
 	PHASE_HELD,      /* the handler came back without an answer */
 	PHASE_ANSWERED,
+	PHASE_DISMISSED, /* answered past libmicrohttpd; the rest is dropped */
 	PHASE_STREAM,
 	PHASE_UPGRADE,
 	PHASE_ORPHAN,
@@ -28,10 +29,11 @@ struct request {
 	struct conn *conn;
 	struct list link; /* in held, streams, websockets or spare */
 	enum phase phase;
-	bool known; /* libmicrohttpd may still name this orphan */
-	bool over;  /* this orphan has been answered */
-	bool last;  /* its connection takes no other after it */
-	bool works; /* held, and counted in the server's working */
+	bool known;     /* libmicrohttpd may still name this orphan */
+	bool over;      /* this orphan has been answered */
+	bool last;      /* its connection takes no other after it */
+	bool works;     /* held, and counted in the server's working */
+	size_t dropped; /* of a body that nobody wants */
 	size_t target_len;
 	char target[192];
 	struct arena arena;
@@ -102,6 +104,7 @@ struct guard_facts {
 	const char *request_id; /* as the client sent it, or NULL */
 	uint64_t length;        /* announced; 0 when it was not */
 	bool chunked;
+	bool expects; /* to be told before it sends the body */
 };
 
 /* Whether the head is one that no two readers can read differently.  0, or the

@@ -345,7 +345,8 @@ void server_stop(struct server *s, uint64_t grace_ms,
 	     l = next) {
 		next = l->next;
 		websocket_close(
-			CONTAINER_OF(l, struct request, link)->websocket, 1001);
+			CONTAINER_OF(l, struct request, link)->websocket, 1001,
+			"the server is stopping");
 	}
 	server_poke(s);
 }

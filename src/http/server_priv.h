@@ -77,7 +77,7 @@ struct conn {
 	int fd;                         /* what libmicrohttpd has of it */
 	bool fresh;                     /* without a request so far */
 	bool guest;                     /* came when there was no room */
-	bool closing;                   /* shut down already */
+	bool dismissed;                 /* answered, and nothing follows */
 	struct sockaddr_in6 from;       /* or an IPv4 one */
 	char address[INET6_ADDRSTRLEN]; /* its text */
 };
@@ -101,12 +101,12 @@ bool listen_sheds(const struct request *r); /* its client has to go */
 /* Put C in waiting or receiving, counted from now; NULL: no deadline. */
 void conn_due(struct conn *c, struct list *list);
 void conn_shut(struct conn *c);
-
 bool conn_has_ended(const struct conn *c); /* closed by its client */
 
-/* Write a whole answer past libmicrohttpd, which is still reading, and close:
- * the only way to answer before a request has arrived. */
+/* Answer past libmicrohttpd, before a whole request has arrived.  Then close; or
+ * have the rest read, for who sends all of it before looking for an answer. */
 void conn_refuse(struct conn *c, int status, const char *why);
+void conn_dismiss(struct conn *c, int status, const char *why);
 
 /* libmicrohttpd has begun with a connection, or is done with it. */
 void conn_notify(void *ctx, struct MHD_Connection *mhd, void **conn,

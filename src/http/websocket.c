@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -26,6 +27,12 @@ enum { CLOSE_MS = 5000 };
  * not read is not read from. */
 enum { FRAMES_MOST = 1024 };
 
+/* From here on a client is behind. */
+enum { BEHIND_BYTES = 256 << 10, BEHIND_FRAMES = 256 };
+
+/* What a close frame has room for, beside its code. */
+enum { WHY_MOST = 123 };
+
 struct websocket {
 	struct request *request;
 	struct websocket_handler handler;
@@ -39,9 +46,11 @@ struct websocket {
 	size_t turn;         /* bytes taken in this one */
 	unsigned silent;     /* pings since the client last spoke */
 	bool broken;
-	bool closing; /* nothing more is queued but the close frame, */
-	bool said;    /* which is */
-	uint16_t why; /* its code */
+	bool paused;
+	bool closing;  /* nothing more is queued but the close frame, */
+	bool said;     /* which is */
+	uint16_t code; /* its code */
+	char why[WHY_MOST + 1];
 };
 
 /* Calls closed(), exactly once: W is gone afterwards. */
@@ -87,7 +96,7 @@ static ssize_t on_recv(wslay_event_context_ptr ctx, uint8_t *to, size_t len,
 		buf_eat(&w->early, (size_t)n);
 		return n;
 	}
-	if (w->turn >= TURN || is_full(w)) {
+	if (w->turn >= TURN || w->paused || is_full(w)) {
 		wslay_event_set_error(ctx, WSLAY_ERR_WOULDBLOCK);
 		return -1;
 	}
@@ -136,10 +145,12 @@ static void want(struct websocket *w)
 
 	if (!w->poller)
 		return;
-	if (wslay_event_want_read(w->wslay) && !is_full(w))
+	if (wslay_event_want_read(w->wslay) && !w->paused && !is_full(w))
 		events |= POLLER_READ;
 	if (wslay_event_want_write(w->wslay) || (w->closing && !w->said))
 		events |= POLLER_WRITE;
+	if (w->paused)
+		events |= POLLER_GONE;
 	poller_want(w->poller, events);
 }
 
@@ -153,21 +164,33 @@ static void flush(struct websocket *w)
 	    wslay_event_get_queued_msg_count(w->wslay))
 		return;
 	w->said = true;
-	(void)wslay_event_queue_close(w->wslay, w->why, NULL, 0);
+	(void)wslay_event_queue_close(w->wslay, w->code,
+				      (const uint8_t *)w->why, strlen(w->why));
 	if (wslay_event_want_write(w->wslay) && wslay_event_send(w->wslay))
 		w->broken = true;
+}
+
+bool websocket_is_behind(const struct websocket *w)
+{
+	return wslay_event_get_queued_msg_count(w->wslay) > BEHIND_FRAMES ||
+	       wslay_event_get_queued_msg_length(w->wslay) > BEHIND_BYTES;
 }
 
 static void on_events(void *ctx, int events)
 {
 	struct websocket *w = ctx;
 
-	(void)events;
 	w->turn = 0;
-	if (wslay_event_want_read(w->wslay) && wslay_event_recv(w->wslay))
+	if (w->paused && events & POLLER_GONE)
+		w->broken = true;
+	if (!w->broken && wslay_event_want_read(w->wslay) &&
+	    wslay_event_recv(w->wslay))
 		w->broken = true;
 	if (!w->broken)
 		flush(w);
+	if (w->handler.drained && events & POLLER_WRITE && !w->broken &&
+	    !w->closing && !websocket_is_behind(w))
+		w->handler.drained(w);
 	if (w->broken || (!wslay_event_want_read(w->wslay) &&
 			  !wslay_event_want_write(w->wslay)))
 		end(w);
@@ -180,6 +203,8 @@ static void on_timer(void *ctx)
 	struct websocket *w = ctx;
 	const struct wslay_event_msg ping = {.opcode = WSLAY_PING};
 
+	if (w->paused && !w->closing)
+		w->silent = 0;
 	if (w->closing || w->silent++ == 2) {
 		end(w);
 		return;
@@ -284,8 +309,9 @@ static struct websocket *make(struct request *r,
 	w->early = BUF_INIT(r->server->conf.max_head);
 	if (wslay_event_context_server_init(&w->wslay, &callbacks, w))
 		abort(); /* no memory */
-	wslay_event_config_set_max_recv_msg_length(w->wslay,
-						   WEBSOCKET_MESSAGE_MOST);
+	wslay_event_config_set_max_recv_msg_length(
+		w->wslay,
+		h->message_most ? h->message_most : WEBSOCKET_MESSAGE_MOST);
 	w->timer = timer_new(r->server->loop, on_timer, w);
 	timer_set(w->timer, r->server->conf.heartbeat_ms);
 	return w;
@@ -307,6 +333,9 @@ int websocket_accept(struct exchange *x, const struct websocket_handler *h,
 	answer_header(response, "Upgrade", "websocket");
 	answer_header(response, "Sec-WebSocket-Accept", proof);
 	answer_header(response, "X-Request-Id", r->id);
+	if (h->protocol &&
+	    has_word(exchange_header(x, "Sec-WebSocket-Protocol"), h->protocol))
+		answer_header(response, "Sec-WebSocket-Protocol", h->protocol);
 	answer_send(r, MHD_HTTP_SWITCHING_PROTOCOLS, response);
 	r->phase = PHASE_UPGRADE;
 	r->websocket = make(r, h, ctx);
@@ -340,12 +369,20 @@ int websocket_send(struct websocket *w, bool text, const void *data, size_t len,
 	return 0;
 }
 
-void websocket_close(struct websocket *w, unsigned code)
+void websocket_pause(struct websocket *w, bool pause)
+{
+	w->paused = pause;
+	want(w);
+}
+
+void websocket_close(struct websocket *w, unsigned code, const char *why)
 {
 	if (w->closing)
 		return;
 	w->closing = true;
-	w->why = (uint16_t)code;
+	w->paused = false;
+	w->code = (uint16_t)code;
+	snprintf(w->why, sizeof(w->why), "%s", why ? why : "");
 	timer_set(w->timer, CLOSE_MS);
 	want(w);
 }

@@ -20,6 +20,13 @@ struct websocket_handler {
 			size_t len);
 	/* The last call, for whatever reason; W is gone when it returns. */
 	void (*closed)(struct websocket *w);
+
+	/* Some of what was queued has gone out, and the client is not behind;
+	 * may be NULL. */
+	void (*drained)(struct websocket *w);
+
+	const char *protocol; /* agreed to when the client offers it; or NULL */
+	size_t message_most;  /* bytes; 0: WEBSOCKET_MESSAGE_MOST */
 };
 
 /* Answer X with the upgrade.  Fails, with X still to be answered, when X does
@@ -34,5 +41,14 @@ void *websocket_ctx(const struct websocket *w);
 int websocket_send(struct websocket *w, bool text, const void *data, size_t len,
 		   struct err *err) MUST_CHECK;
 
-/* Send what is queued and a close frame; closed() follows. */
-void websocket_close(struct websocket *w, unsigned code);
+/* So much is queued that whoever can should wait for drained(). */
+bool websocket_is_behind(const struct websocket *w);
+
+/* Take nothing from the client until that is taken back; a message or two that
+ * had come already may still be told.  Its silence is not held against it
+ * meanwhile. */
+void websocket_pause(struct websocket *w, bool pause);
+
+/* Send what is queued and a close frame, with WHY (or NULL) for people; closed()
+ * follows. */
+void websocket_close(struct websocket *w, unsigned code, const char *why);

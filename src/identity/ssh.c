@@ -5,7 +5,7 @@
 #include "base/base64.h"
 #include "base/digest.h"
 #include "base/format.h"
-#include "identity/ssh_wire.h"
+#include "base/ssh_wire.h"
 
 enum {
 	LINE_MOST = 16384,

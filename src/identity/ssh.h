@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/field.h"
 #include "base/random.h"
+#include "base/ssh_pair.h"
 
 enum ssh_type {
 	SSH_ED25519 = 1,
@@ -46,11 +47,6 @@ int ssh_public_parse(const char *line, const char *pointer, struct arena *a,
 
 void ssh_fingerprint(const struct ssh_public *k,
 		     char out[SSH_FINGERPRINT_LEN + 1]);
-
-struct ssh_pair {
-	const char *private_key; /* the text of OpenSSH's file, no passphrase */
-	const char *public_line;
-};
 
 /* A new Ed25519 key pair, in A; COMMENT is a word. */
 void ssh_make(struct random *r, const char *comment, struct arena *a,

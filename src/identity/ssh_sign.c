@@ -6,22 +6,15 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/ssh_wire.h"
 #include "identity/ssh.h"
-#include "identity/ssh_wire.h"
 
 enum {
-	SEED_LEN = 32,
-	PUBLIC_LEN = 32,
 	SIGNATURE_LEN = 64,
-	TEXT_COLUMNS = 70,
 	TYPE_USER = 1,
 };
 
 #define BUF_MOST    ((size_t)64 << 10)
-#define TYPE        "ssh-ed25519"
-#define FILE_MAGIC  "openssh-key-v1" /* and its NUL */
-#define FILE_BEGIN  "-----BEGIN OPENSSH PRIVATE KEY-----\n"
-#define FILE_END    "-----END OPENSSH PRIVATE KEY-----\n"
 #define CERT_SUFFIX "-cert-v01@openssh.com"
 
 static const char *const extensions[] = {
@@ -30,120 +23,27 @@ static const char *const extensions[] = {
 	"permit-user-rc",
 };
 
-/* It fails for want of memory alone. */
-static EVP_PKEY *open_seed(const unsigned char seed[SEED_LEN])
-{
-	EVP_PKEY *key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL,
-						     seed, SEED_LEN);
-
-	if (!key)
-		abort();
-	return key;
-}
-
-static void add_public(struct buf *out, const unsigned char public[PUBLIC_LEN])
-{
-	wire_adds(out, TYPE);
-	wire_add(out, public, PUBLIC_LEN);
-}
-
-static const char *line_of(const char *type, const struct buf *blob,
-			   const char *comment, struct arena *a)
-{
-	char *text = arena_alloc(a, BASE64_TEXT(blob->len) + 1);
-
-	base64_encode((const unsigned char *)blob->data, blob->len, text);
-	return arena_join(a, type, " ", text, *comment ? " " : "", comment,
-			  NULL);
-}
-
-/* The part of the file that a passphrase would have hidden. */
-static void add_secret(struct buf *out, struct random *r,
-		       const unsigned char seed[SEED_LEN],
-		       const unsigned char public[PUBLIC_LEN],
-		       const char *comment)
-{
-	unsigned char check[4];
-
-	random_fill(r, check, sizeof(check));
-	buf_add(out, check, sizeof(check));
-	buf_add(out, check, sizeof(check));
-	add_public(out, public);
-	wire_add_u32(out, SEED_LEN + PUBLIC_LEN);
-	buf_add(out, seed, SEED_LEN);
-	buf_add(out, public, PUBLIC_LEN);
-	wire_adds(out, comment);
-	for (char pad = 1; out->len % 8; pad++)
-		buf_addc(out, pad);
-}
-
-static void wipe(struct buf *b)
-{
-	OPENSSL_cleanse(b->data, b->len);
-	buf_release(b);
-}
-
-static const char *file_of(const struct buf *public, const struct buf *secret,
-			   struct arena *a)
-{
-	struct buf file = BUF_INIT(BUF_MOST), out = BUF_INIT(BUF_MOST);
-	size_t len;
-	char *text;
-	const char *ret;
-
-	buf_add(&file, FILE_MAGIC, sizeof(FILE_MAGIC));
-	wire_adds(&file, "none"); /* cipher, */
-	wire_adds(&file, "none"); /* how its key is made, */
-	wire_adds(&file, "");     /* and with what */
-	wire_add_u32(&file, 1);
-	wire_add(&file, public->data, public->len);
-	wire_add(&file, secret->data, secret->len);
-	len = BASE64_TEXT(file.len);
-	text = arena_alloc(a, len + 1);
-	base64_encode((const unsigned char *)file.data, file.len, text);
-	buf_adds(&out, FILE_BEGIN);
-	for (size_t at = 0; at < len; at += TEXT_COLUMNS)
-		buf_addf(&out, "%.*s\n", TEXT_COLUMNS, text + at);
-	buf_adds(&out, FILE_END);
-	assert(buf_ok(&out));
-	ret = arena_memdup(a, out.data, out.len);
-	wipe(&file);
-	wipe(&out);
-	return ret;
-}
-
 void ssh_make(struct random *r, const char *comment, struct arena *a,
 	      struct ssh_pair *ret)
 {
-	unsigned char seed[SEED_LEN], public[PUBLIC_LEN];
-	struct buf blob = BUF_INIT(BUF_MOST), secret = BUF_INIT(BUF_MOST);
-	size_t len = sizeof(public);
-	EVP_PKEY *key;
+	unsigned char seed[SSH_SEED_LEN], check[SSH_CHECK_LEN];
 
 	random_fill(r, seed, sizeof(seed));
-	key = open_seed(seed);
-	if (EVP_PKEY_get_raw_public_key(key, public, &len) != 1)
-		abort();
-	EVP_PKEY_free(key);
-	add_public(&blob, public);
-	add_secret(&secret, r, seed, public, comment);
-	ret->private_key = file_of(&blob, &secret, a);
-	ret->public_line = line_of(TYPE, &blob, comment, a);
+	random_fill(r, check, sizeof(check));
+	ssh_pair_make(seed, check, comment, a, ret);
 	OPENSSL_cleanse(seed, sizeof(seed));
-	buf_release(&blob);
-	wipe(&secret);
 }
 
 /* The bytes between the lines that begin and end the file. */
 static bool read_file(const char *text, struct arena *a, struct wire *ret)
 {
-	size_t begin = strlen(FILE_BEGIN), n = 0;
-	const char *end = strstr(text, FILE_END);
+	size_t begin = strlen(SSH_FILE_BEGIN), n = 0;
+	const char *end = strstr(text, SSH_FILE_END);
 	unsigned char *bytes;
 	char *packed;
 	long len;
 
-	if (!end || strncmp(text, FILE_BEGIN, begin) != 0)
+	if (!end || strncmp(text, SSH_FILE_BEGIN, begin) != 0)
 		return false;
 	packed = arena_alloc(a, strlen(text) + 1);
 	for (const char *p = text + begin; p < end; p++)
@@ -164,11 +64,11 @@ static bool read_seed(const char *text, struct arena *a,
 	struct wire w, public, secret, pair;
 	uint32_t n, check, again;
 
-	if (!read_file(text, a, &w) || w.left < sizeof(FILE_MAGIC) ||
-	    memcmp(w.at, FILE_MAGIC, sizeof(FILE_MAGIC)) != 0)
+	if (!read_file(text, a, &w) || w.left < sizeof(SSH_FILE_MAGIC) ||
+	    memcmp(w.at, SSH_FILE_MAGIC, sizeof(SSH_FILE_MAGIC)) != 0)
 		return false;
-	w.at += sizeof(FILE_MAGIC);
-	w.left -= sizeof(FILE_MAGIC);
+	w.at += sizeof(SSH_FILE_MAGIC);
+	w.left -= sizeof(SSH_FILE_MAGIC);
 	for (int i = 0; i < 2; i++) /* no cipher, no way to make its key */
 		if (!wire_is(&w, "none"))
 			return false;
@@ -176,9 +76,10 @@ static bool read_seed(const char *text, struct arena *a,
 	    !wire_string(&w, &public) || !wire_string(&w, &secret) || w.left)
 		return false;
 	if (!wire_u32(&secret, &check) || !wire_u32(&secret, &again) ||
-	    check != again || !wire_is(&secret, TYPE) ||
-	    !wire_string(&secret, &public) || public.left != PUBLIC_LEN ||
-	    !wire_string(&secret, &pair) || pair.left != SEED_LEN + PUBLIC_LEN)
+	    check != again || !wire_is(&secret, SSH_ED25519_TYPE) ||
+	    !wire_string(&secret, &public) || public.left != SSH_PUBLIC_LEN ||
+	    !wire_string(&secret, &pair) ||
+	    pair.left != SSH_SEED_LEN + SSH_PUBLIC_LEN)
 		return false;
 	*ret_seed = pair.at;
 	*ret_public = public.at;
@@ -194,7 +95,7 @@ static size_t stem(const char *name)
 /* Everything that is signed. */
 static void add_certificate(struct buf *out, const struct ssh_wish *w,
 			    struct random *r,
-			    const unsigned char public[PUBLIC_LEN])
+			    const unsigned char public[SSH_PUBLIC_LEN])
 {
 	struct wire key = {w->key->blob, w->key->len}, name;
 	struct buf list = BUF_INIT(BUF_MOST), blob = BUF_INIT(BUF_MOST);
@@ -226,17 +127,18 @@ static void add_certificate(struct buf *out, const struct ssh_wish *w,
 	}
 	wire_add(out, list.data, list.len);
 	wire_adds(out, ""); /* reserved */
-	add_public(&blob, public);
+	ssh_add_public(&blob, public);
 	wire_add(out, blob.data, blob.len);
 	buf_release(&list);
 	buf_release(&blob);
 }
 
-static void add_signature(struct buf *out, const unsigned char seed[SEED_LEN])
+static void add_signature(struct buf *out,
+			  const unsigned char seed[SSH_SEED_LEN])
 {
 	unsigned char signature[SIGNATURE_LEN];
 	size_t len = sizeof(signature);
-	EVP_PKEY *key = open_seed(seed);
+	EVP_PKEY *key = ssh_seed_open(seed);
 	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 
 	if (!ctx || EVP_DigestSignInit(ctx, NULL, NULL, NULL, key) != 1 ||
@@ -245,8 +147,8 @@ static void add_signature(struct buf *out, const unsigned char seed[SEED_LEN])
 		abort();
 	EVP_MD_CTX_free(ctx);
 	EVP_PKEY_free(key);
-	wire_add_u32(out, (uint32_t)(4 + strlen(TYPE) + 4 + len));
-	wire_adds(out, TYPE);
+	wire_add_u32(out, (uint32_t)(4 + strlen(SSH_ED25519_TYPE) + 4 + len));
+	wire_adds(out, SSH_ED25519_TYPE);
 	wire_add(out, signature, len);
 }
 
@@ -265,10 +167,10 @@ int ssh_certify(const struct ssh_wish *wish, const char *private_key,
 	add_certificate(&b, wish, r, public);
 	add_signature(&b, seed);
 	if (buf_ok(&b))
-		*ret = line_of(arena_printf(a, "%.*s%s",
-					    (int)stem(wish->key->name),
-					    wish->key->name, CERT_SUFFIX),
-			       &b, wish->key->comment, a);
+		*ret = ssh_line(arena_printf(a, "%.*s%s",
+					     (int)stem(wish->key->name),
+					     wish->key->name, CERT_SUFFIX),
+				&b, wish->key->comment, a);
 	else
 		rc = err_set(err, ERR_TOO_LARGE,
 			     "the certificate is too large");

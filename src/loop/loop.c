@@ -1,13 +1,19 @@
 #include "loop/loop.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/mem.h"
 
 enum { HOOKS_MOST = 4 };
+
+/* Descriptors that are held while libuv opens its own, and those of them that
+ * are held for ever. */
+enum { HELD = 48, LOW = 10 };
 
 struct hook {
 	void (*fn)(void *ctx); /* NULL: free */
@@ -73,10 +79,29 @@ static void on_prepare(uv_prepare_t *p)
 			l->hooks[i].fn(l->hooks[i].ctx);
 }
 
+/*
+ * In every child of this process libuv closes a pipe of its own by its number,
+ * even when the child has closed it long ago.  A child of libvirt's closes all
+ * that it has, opens others under the lowest numbers, forks again, and would
+ * lose those.  So the lowest numbers are never libuv's, nor free for it.
+ */
+static int init(uv_loop_t *uv)
+{
+	int held[HELD], r;
+
+	for (int i = 0; i < HELD; i++)
+		held[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	r = uv_loop_init(uv);
+	for (int i = 0; i < HELD; i++)
+		if (held[i] >= LOW)
+			close(held[i]);
+	return r;
+}
+
 struct loop *loop_new(void)
 {
 	struct loop *l = xcalloc(1, sizeof(*l));
-	int bad = uv_loop_init(&l->uv);
+	int bad = init(&l->uv);
 
 	bad |= uv_async_init(&l->uv, &l->async, on_async);
 	bad |= uv_prepare_init(&l->uv, &l->prepare);
@@ -158,6 +183,13 @@ void loop_post(struct loop *l, struct post *p)
 	pthread_mutex_unlock(&l->mutex);
 }
 
+void loop_unpost(struct loop *l, struct post *p)
+{
+	pthread_mutex_lock(&l->mutex);
+	list_remove(&p->link);
+	pthread_mutex_unlock(&l->mutex);
+}
+
 static void on_timer(uv_timer_t *uv)
 {
 	struct timer *t = uv->data;
@@ -227,6 +259,7 @@ struct poller *poller_new(struct loop *l, int fd,
 
 	static_assert((int)POLLER_READ == (int)UV_READABLE, "the same bits");
 	static_assert((int)POLLER_WRITE == (int)UV_WRITABLE, "the same bits");
+	static_assert((int)POLLER_GONE == (int)UV_DISCONNECT, "the same bits");
 	p->fn = fn;
 	p->ctx = ctx;
 	p->uv.data = p;

@@ -43,13 +43,18 @@ struct post {
 
 void loop_post(struct loop *l, struct post *p);
 
+/* Take a post back that may be on its way: it is not run any more.  One that was
+ * never posted must have had its link set up by list_init(). */
+void loop_unpost(struct loop *l, struct post *p);
+
 /* A timer fires once for each timer_set(). */
 struct timer *timer_new(struct loop *l, void (*fn)(void *ctx), void *ctx);
 void timer_set(struct timer *t, uint64_t ms);
 void timer_stop(struct timer *t);
 void timer_free(struct timer *t); /* NULL is fine */
 
-enum { POLLER_READ = 1, POLLER_WRITE = 2 };
+/* POLLER_GONE: the other side has closed, for who does not read meanwhile. */
+enum { POLLER_READ = 1, POLLER_WRITE = 2, POLLER_GONE = 4 };
 
 /* FN is told which of the wanted events came (an error or a hang-up shows as
  * all of those wanted).  Wants nothing at first. */

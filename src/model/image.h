@@ -45,6 +45,7 @@ struct image {
 			const char *kernel, *family, *distro, *variant;
 			const char *codename, *version;
 		} os;
+		const char *user;      /* who logs in; or NULL */
 		struct items software; /* of struct field_tag: name, version */
 		struct {
 			const char *vendor, *version;

@@ -14,6 +14,7 @@
 #include "model/change.h"
 #include "model/flavor.h"
 #include "model/kind.h"
+#include "model/reach.h"
 #include "model/status.h"
 
 enum power { POWER_ON = 1, POWER_OFF };
@@ -78,8 +79,11 @@ struct instance {
 		const char *flavor_id, *zone; /* what it came to be */
 		int market;
 		const char *private_ip, *private_ip6, *public_ip, *mac;
+		struct items ports; /* of struct port */
+		struct readiness readiness;
 		const char *native_state;
 		const char *ssh_public_key; /* of the pair that was made */
+		const char *ssh_host_key;   /* what its server shows; or NULL */
 		struct price price;         /* when it was made */
 		int64_t observed_generation, observed_at;
 		int observed_by;     /* enum observed */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
+#include "base/digest.h"
 #include "base/uuid.h"
 
 const char *const server_phase_names[] = {NULL,      "intended", "launched",
@@ -79,6 +81,8 @@ static const struct field status_fields[] = {
 	{"nativeFlavor", FIELD_STRING, 0, STATUS(native_flavor),
 	 "What the provider says its size is."},
 	{"zone", FIELD_STRING, 0, STATUS(zone), "Where it is."},
+	{"host", FIELD_STRING, FIELD_WIDE, STATUS(host),
+	 "Which of the provider's hosts it is on."},
 	{"privateIp", FIELD_STRING, 0, STATUS(private_ip),
 	 "Its address in the network."},
 	{"privateIp6", FIELD_STRING, 0, STATUS(private_ip6),
@@ -86,6 +90,14 @@ static const struct field status_fields[] = {
 	{"publicIp", FIELD_STRING, 0, STATUS(public_ip),
 	 "Its address outside."},
 	{"macAddress", FIELD_STRING, 0, STATUS(mac), "Of its interface."},
+	{"ports", FIELD_LIST, 0, STATUS(ports),
+	 "Its guest's ports that are reached elsewhere.", .item = FIELD_OBJECT,
+	 .fields = port_fields, .size = sizeof(struct port)},
+	{"readiness", FIELD_OBJECT, 0, STATUS(readiness),
+	 "Whether its guest is up, where the provider looks.",
+	 .fields = readiness_fields},
+	{"sshHostKey", FIELD_STRING, 0, STATUS(ssh_host_key),
+	 "The public key that its SSH server was given to show.", .max = 2048},
 	{"volumes", FIELD_LIST, 0, STATUS(volumes), "What is attached to it.",
 	 .item = FIELD_OBJECT, .fields = volume_fields,
 	 .size = sizeof(struct server_volume)},
@@ -124,6 +136,11 @@ static const struct field fields[] = {
 	 .refers = "network"},
 	{"number", FIELD_INT, FIELD_READ_ONLY | FIELD_WIDE, AT(number),
 	 "1 for the first of this life of the instance."},
+	{"hostKeySeed", FIELD_STRING, FIELD_READ_ONLY | FIELD_SECRET,
+	 AT(host_key_seed), "What its host keys follow from.", .max = 64},
+	{"rootNumber", FIELD_INT, FIELD_READ_ONLY, AT(disk),
+	 "Which root disk it has, or is asked for; 1 is the first.",
+	 .fallback = "0"},
 	{"asked", FIELD_OBJECT, FIELD_READ_ONLY, AT(asked),
 	 "What the provider was last told to make of it.",
 	 .fields = asked_fields},
@@ -187,6 +204,7 @@ void server_try(struct server *s, const struct instance *i, size_t offering,
 	s->asked.security_group_ids = i->spec.security_group_ids;
 	s->asked.public_ip = i->spec.public_ip;
 	s->asked.sources = i->spec.sources;
+	s->disk++;
 	s->attempt.number++;
 	s->attempt.offering = (int64_t)offering;
 	s->attempt.spent = false;
@@ -198,8 +216,40 @@ void server_try(struct server *s, const struct instance *i, size_t offering,
 	s->status.state = INSTANCE_PENDING;
 }
 
+static const char *make_seed(struct random *r, struct arena *a)
+{
+	unsigned char seed[SSH_SEED_LEN];
+	char *text = arena_alloc(a, BASE64URL_TEXT(sizeof(seed)) + 1);
+
+	random_fill(r, seed, sizeof(seed));
+	base64url_encode(seed, sizeof(seed), text);
+	explicit_bzero(seed, sizeof(seed));
+	return text;
+}
+
+bool server_host_key(const char *seed, int64_t disk, struct arena *a,
+		     struct ssh_pair *ret)
+{
+	unsigned char from[SSH_SEED_LEN + 1], key[DIGEST_SHA256_LEN];
+	unsigned char check[DIGEST_SHA256_LEN];
+	char name[64];
+
+	if (!seed || strlen(seed) != BASE64URL_TEXT(SSH_SEED_LEN) ||
+	    base64url_decode(seed, strlen(seed), from) != SSH_SEED_LEN)
+		return false;
+	snprintf(name, sizeof(name), "host key/%lld", (long long)disk);
+	digest_sha256_two(from, SSH_SEED_LEN, name, strlen(name), key);
+	/* The same every time, and no secret. */
+	digest_sha256(name, strlen(name), check);
+	ssh_pair_make(key, check, "", a, ret);
+	explicit_bzero(from, sizeof(from));
+	explicit_bzero(key, sizeof(key));
+	return true;
+}
+
 void server_begin(const struct instance *i, const struct flavor *f,
-		  int64_t number, struct arena *a, struct server *ret)
+		  int64_t number, struct random *r, struct arena *a,
+		  struct server *ret)
 {
 	char id[37];
 
@@ -211,6 +261,7 @@ void server_begin(const struct instance *i, const struct flavor *f,
 		.region_id = i->region_id,
 		.network_id = i->network_id,
 		.number = number,
+		.host_key_seed = make_seed(r, a),
 	};
 	server_try(ret, i, 0, f, a);
 }

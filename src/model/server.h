@@ -13,6 +13,8 @@
  */
 #pragma once
 
+#include "base/random.h"
+#include "base/ssh_pair.h"
 #include "model/instance.h"
 
 enum server_phase {
@@ -31,6 +33,10 @@ struct server {
 	const char *instance_id, *instance_uid;
 	const char *region_id, *network_id;
 	int64_t number; /* 1 for the first of this uid */
+	/* What its host keys follow from, a new one for each root disk; secret.
+	 * NULL: it has none. */
+	const char *host_key_seed;
+	int64_t disk; /* which root disk it has, or is asked for; 1: the first */
 
 	/* What the provider was last told to make of it. */
 	struct {
@@ -64,8 +70,12 @@ struct server {
 		const char *native_state, *provider_id;
 		const char *native_flavor; /* the provider's word; or NULL */
 		const char *zone;
+		const char *host; /* which of the provider's; or NULL */
 		const char *private_ip, *private_ip6, *public_ip, *mac;
-		struct items volumes; /* of struct server_volume */
+		struct items ports; /* of struct port */
+		struct readiness readiness;
+		const char *ssh_host_key; /* a public line; or NULL */
+		struct items volumes;     /* of struct server_volume */
 		struct reason reason;
 		int64_t answered_at; /* when the launch was */
 		int64_t leaving_at;  /* when it was given up */
@@ -88,7 +98,13 @@ void server_token(const struct server *s, char out[37]);
 /* The first try of server NUMBER of instance I, whose flavor is F: filled in,
  * but for what all nouns have in common.  What it points to is I's or in A. */
 void server_begin(const struct instance *i, const struct flavor *f,
-		  int64_t number, struct arena *a, struct server *ret);
+		  int64_t number, struct random *r, struct arena *a,
+		  struct server *ret);
+
+/* The host key of the guest on root disk number DISK of the server whose seed
+ * that is, in A; false when SEED is not one. */
+bool server_host_key(const char *seed, int64_t disk, struct arena *a,
+		     struct ssh_pair *ret);
 
 /* The next try, with that offering and its flavor: of the one before nothing is
  * left. */

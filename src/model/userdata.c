@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/digest.h"
+#include "base/gunzip.h"
 #include "base/json.h"
 #include "model/instance.h"
 #include "model/sshca.h"
@@ -101,35 +102,66 @@ struct userdata_extras userdata_extras(const struct instance *i,
 	return e;
 }
 
-int userdata_check(const char *base64, bool extras, const char *pointer,
-		   struct arena *a, struct err *err)
-{
+struct bytes {
+	const char *at;
 	size_t len;
-	const char *data = decode(base64, a, &len);
-	enum userdata_format format;
+};
 
-	if (!data)
+/* What gzip has packed at *BYTES, in its place. */
+static int unpack(struct bytes *bytes, const char *pointer, struct arena *a,
+		  struct err *err)
+{
+	struct buf plain = BUF_INIT(USERDATA_UNPACKED_MOST);
+	int rc = gunzip(bytes->at, bytes->len, &plain);
+
+	if (rc == 0) {
+		bytes->at = arena_memdup(a, buf_str(&plain), plain.len);
+		bytes->len = plain.len;
+	} else if (buf_ok(&plain)) {
+		err_at(err, ERR_INVALID, pointer, "is gzip and damaged");
+	} else {
+		err_at(err, ERR_INVALID, pointer,
+		       "is gzip of more than %d bytes, too many for SSH keys "
+		       "or an authority to be put into",
+		       USERDATA_UNPACKED_MOST);
+	}
+	if (plain.data)
+		explicit_bzero(plain.data, plain.len); /* secrets, as ever */
+	buf_release(&plain);
+	return rc;
+}
+
+/* The bytes to be given, or to be joined with EXTRAS, in A. */
+static int take(const char *base64, bool extras, const char *pointer,
+		struct arena *a, struct bytes *ret, struct err *err)
+{
+	ret->at = decode(base64, a, &ret->len);
+	if (!ret->at)
 		return err_at(err, ERR_INVALID, pointer, "is not base64");
-	if (len > USERDATA_MOST)
+	if (ret->len > USERDATA_MOST)
 		return err_at(err, ERR_INVALID, pointer,
 			      "has %zu bytes; at most %d can be given to a "
 			      "guest",
-			      len, USERDATA_MOST);
-	format = userdata_format(data, len);
-	if (!extras)
-		return 0;
-	if (format == USERDATA_GZIP)
-		return err_at(err, ERR_INVALID, pointer,
-			      "is gzip, which SSH keys or an authority cannot "
-			      "be put into: send it uncompressed");
-	if (format == USERDATA_OTHER)
+			      ret->len, USERDATA_MOST);
+	if (extras && userdata_format(ret->at, ret->len) == USERDATA_GZIP &&
+	    unpack(ret, pointer, a, err) < 0)
+		return -1;
+	if (extras && ret->len && row_of(ret->at, ret->len) < 0)
 		return err_at(err, ERR_INVALID, pointer,
 			      "SSH keys or an authority cannot be put into "
 			      "it: it must be cloud-config, a script (#!), "
 			      "MIME multipart, a boothook, an include, a "
 			      "config archive, a part handler or a jinja "
-			      "template");
+			      "template, packed by gzip or not");
 	return 0;
+}
+
+int userdata_check(const char *base64, bool extras, const char *pointer,
+		   struct arena *a, struct err *err)
+{
+	struct bytes bytes;
+
+	return take(base64, extras, pointer, a, &bytes, err);
 }
 
 static void add_list(struct buf *out, const struct items *items)
@@ -266,28 +298,27 @@ int userdata_compose(const char *base64, const struct userdata_extras *extras,
 	struct buf managed = BUF_INIT(COMPOSED_MOST);
 	struct buf out = BUF_INIT(COMPOSED_MOST);
 	bool some = extras->keys.n || extras->ca;
-	size_t len;
-	const char *data = decode(base64, a, &len);
-	int rc = userdata_check(base64, some, "/spec/userData", a, err);
+	struct bytes own;
+	int rc = take(base64, some, "/spec/userData", a, &own, err);
 
 	if (rc == 0 && some)
 		add_managed(&managed, extras, a);
-	if (rc == 0 && some && len)
-		add_message(&out, data, len, &managed);
+	if (rc == 0 && some && own.len)
+		add_message(&out, own.at, own.len, &managed);
 	if (rc == 0 && (!buf_ok(&managed) || !buf_ok(&out)))
 		rc = err_at(err, ERR_TOO_LARGE, "/spec/userData",
 			    "the user data with what is put in is too large");
 	if (rc == 0 && some) {
-		const struct buf *b = len ? &out : &managed;
+		const struct buf *b = own.len ? &out : &managed;
 
-		data = arena_memdup(a, b->data, b->len);
-		len = b->len;
+		own.at = arena_memdup(a, b->data, b->len);
+		own.len = b->len;
 	}
 	buf_release(&managed);
 	buf_release(&out);
 	if (rc < 0)
 		return -1;
-	*ret = len ? data : NULL;
-	*ret_len = len;
+	*ret = own.len ? own.at : NULL;
+	*ret_len = own.len;
 	return 0;
 }

@@ -4,7 +4,8 @@
  * The user's own, in one of the formats that cloud-init reads, goes to the
  * provider as it is.  When keys or a certificate authority must get into the
  * guest, too, both become parts of a MIME message: so the user's must then be
- * of a format that can be a part, which gzip and unknown formats cannot.
+ * of a format that can be a part, which unknown ones cannot, and what gzip has
+ * packed is unpacked for it.
  *
  * Pure, and the same every time: a launch that is repeated carries the same
  * bytes.
@@ -21,7 +22,10 @@
 struct instance;
 struct sshca;
 
-enum { USERDATA_MOST = 64 << 10 }; /* the user's own, decoded */
+enum {
+	USERDATA_MOST = 64 << 10,           /* the user's own, decoded */
+	USERDATA_UNPACKED_MOST = 256 << 10, /* and unpacked */
+};
 
 enum userdata_format {
 	USERDATA_EMPTY,

@@ -4,55 +4,7 @@
 #include "base/arena.h"
 #include "base/field.h"
 #include "model/securitygroup.h"
-
-/* What a machine is to be.  Ids are the provider's, but for server and token. */
-struct machine_spec {
-	const char *server; /* our id, the value of TAG_SERVER */
-	const char *token;  /* the launch's: see server.h */
-	const char *name;
-	const char *flavor, *image;
-	const char *zone; /* or NULL */
-	bool spot;
-	int64_t root_disk_gib;
-	const char *root_disk_class; /* or NULL */
-	const char *network;
-	struct items groups;  /* of const char * */
-	struct items sources; /* of const char *: prefixes */
-	bool public_ip;
-	const char *user_data; /* bytes, composed; or NULL */
-	size_t user_data_len;
-	struct items ssh_keys; /* of const char *: lines of OpenSSH's */
-	struct items tags;     /* of struct field_tag, ours among them */
-};
-
-struct machine {
-	const char *id;
-	int state;                /* enum instance_state; never a guess */
-	const char *native_state; /* the provider's word for it */
-	const char *reason;       /* what it says besides, or NULL */
-	const char *flavor, *image, *zone;
-	const char *private_ip, *private_ip6, *public_ip, *mac;
-	struct items tags; /* of struct field_tag */
-	int64_t created_at;
-	bool spot;
-};
-
-/* Which machines: those of this installation, or of one server. */
-struct machine_filter {
-	const char *key, *value; /* a tag: TAG_INSTALLATION or TAG_SERVER */
-};
-
-struct machine_page {
-	struct items machines; /* of struct machine */
-	const char *next;      /* NULL: this was the last */
-};
-
-enum console_kind { CONSOLE_SERIAL = 1, CONSOLE_VNC };
-
-struct console {
-	const char *url; /* for the provider's own; or NULL */
-	int fd;          /* a stream to relay; -1: there is none */
-};
+#include "provider/machine.h"
 
 struct catalogue {
 	struct items flavors; /* of struct flavor */

@@ -1,5 +1,7 @@
 #include "provider/front.h"
 
+#include <unistd.h>
+
 #include "provider/call.h"
 #include "provider/driver.h"
 
@@ -21,6 +23,8 @@ const char *const capability_names[] = {
 	[1 + CAN_SECURITY_GROUPS] = "securityGroups",
 	[1 + CAN_VOLUMES] = "volumes",
 	[1 + CAN_SPOT] = "spot",
+	[1 + CAN_PUBLIC_IP] = "publicIp",
+	[1 + CAN_NEIGHBOURS] = "neighbours",
 	[1 + CAN_LIST_THINGS] = "listThings",
 	[1 + CAPABILITIES] = NULL,
 };
@@ -71,6 +75,9 @@ static bool has_slots(const struct provider *p, enum capability c)
 		       d->volumes->attach && d->volumes->detach;
 	case CAN_SPOT:
 		return p->facts.spot;
+	case CAN_PUBLIC_IP:
+	case CAN_NEIGHBOURS: /* no call: a driver says so by its lacks */
+		return true;
 	case CAN_LIST_THINGS:
 		return d->things && d->things->list;
 	case CAPABILITIES:
@@ -85,14 +92,22 @@ bool provider_can(const struct provider *p, enum capability c)
 	       (c != CAN_RESIZE_LIVE || provider_can(p, CAN_RESIZE));
 }
 
+static int lacking(enum capability c, struct err *err)
+{
+	return err_set(err, ERR_UNSUPPORTED,
+		       "the provider lacks the capability \"%s\"",
+		       capability_name(c));
+}
+
 int provider_launch(struct provider *p, const struct machine_spec *spec,
 		    struct arena *a, struct machine *ret, struct err *err)
 {
 	struct call c = {p, CALL_LAUNCH, spec->server, err};
 
 	if (spec->spot && !provider_can(p, CAN_SPOT))
-		return err_set(err, ERR_UNSUPPORTED,
-			       "the provider lacks the capability \"spot\"");
+		return lacking(CAN_SPOT, err);
+	if (spec->public_ip && !provider_can(p, CAN_PUBLIC_IP))
+		return lacking(CAN_PUBLIC_IP, err);
 	while (call_next(&c))
 		c.r = p->driver->machines->launch(p, spec, a, ret, err);
 	return call_end(&c);
@@ -202,19 +217,40 @@ int provider_set_access(struct provider *p, const char *id,
 {
 	struct call c = {p, CALL_SET_ACCESS, id, err};
 
+	if (spec->public_ip && !provider_can(p, CAN_PUBLIC_IP))
+		return lacking(CAN_PUBLIC_IP, err);
 	while (call_next(&c))
 		c.r = p->driver->machines->set_access(p, id, spec, err);
 	return call_end(&c);
+}
+
+/* An answer that got lost, or came twice, leaves no stream behind. */
+static void close_stream(struct console *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	*c = (struct console){.fd = -1};
 }
 
 int provider_console(struct provider *p, const char *id, enum console_kind kind,
 		     struct arena *a, struct console *ret, struct err *err)
 {
 	struct call c = {p, CALL_CONSOLE, id, err};
+	struct console got = {.fd = -1};
+	int r;
 
-	while (call_next(&c))
-		c.r = p->driver->machines->console(p, id, kind, a, ret, err);
-	return call_end(&c);
+	while (call_next(&c)) {
+		close_stream(&got);
+		c.r = p->driver->machines->console(p, id, kind, a, &got, err);
+		if (c.r < 0)
+			got = (struct console){.fd = -1};
+	}
+	r = call_end(&c);
+	if (r < 0)
+		close_stream(&got);
+	else
+		*ret = got;
+	return r;
 }
 
 int provider_console_output(struct provider *p, const char *id, size_t length,

@@ -30,6 +30,8 @@ enum capability {
 	CAN_SECURITY_GROUPS,
 	CAN_VOLUMES,
 	CAN_SPOT,
+	CAN_PUBLIC_IP,   /* machines have addresses outside */
+	CAN_NEIGHBOURS,  /* machines of a network reach each other */
 	CAN_LIST_THINGS, /* what it has of ours that is no machine */
 	CAPABILITIES,    /* how many there are; looped over */
 };

@@ -5,9 +5,10 @@
 #include "provider/call.h"
 #include "provider/driver.h"
 #include "provider/front.h"
+#include "provider/libvirt/libvirt.h"
 #include "provider/sim.h"
 
-const struct driver *const drivers[] = {&sim_driver, NULL};
+const struct driver *const drivers[] = {&sim_driver, &libvirt_driver, NULL};
 
 const struct driver *driver_find(const char *name)
 {

@@ -23,6 +23,7 @@ struct provider_facts {
 	bool live_groups;        /* security groups change on live machines */
 	bool resize_live;        /* a resize does not restart */
 	bool spot;               /* it has a second market */
+	bool host_keys;          /* it puts a spec's host_key into the guest */
 	uint32_t consistency_ms; /* how long a list may be behind */
 	uint32_t call_ms;        /* how long a call that was sent may be on its
 				  * way: it may yet be carried out */
@@ -57,4 +58,10 @@ struct provider_conf {
 	/* How a call waits; NULL: its thread sleeps. */
 	void (*sleep)(void *ctx, uint64_t ms);
 	void *ctx;
+	/* Something has happened to that machine, and it is worth a look; NULL:
+	 * nobody listens.  From any thread, between open() and the return of
+	 * close(); it returns at once and never fails: too much news is a look
+	 * at all of them. */
+	void (*changed)(void *listener, const char *machine);
+	void *listener;
 };

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "provider/sim_driver.h"
+#include "provider/sim_line.h"
 
 static unsigned lacks_of(const struct sim_options *o)
 {
@@ -24,6 +25,7 @@ static struct provider_facts facts_of(const struct sim_options *o)
 		.live_groups = true,
 		.resize_live = o->resize_live,
 		.spot = true,
+		.host_keys = o->host_keys,
 		.consistency_ms = (uint32_t)o->consistency_ms,
 		.launch_ms = (uint32_t)o->launch_limit_ms,
 		.stop_ms = (uint32_t)o->stop_limit_ms,
@@ -61,12 +63,14 @@ static int sim_open(const struct provider_conf *conf, const void *options,
 		s->base.facts.call_ms = (uint32_t)o->timeout_ms;
 	s->conf = conf;
 	s->link = link;
+	s->lines = sim_lines_new();
 	*out = &s->base;
 	return 0;
 }
 
 static void sim_close(struct provider *p)
 {
+	sim_lines_free(((struct sim *)p)->lines);
 	sim_link_close(sim_link(p));
 	free(p);
 }

@@ -83,6 +83,7 @@ int sim_do_rebuild(struct sim_cloud *c, const void *ask, struct arena *a,
 	m.image = want->image;
 	m.user_data = want->user_data;
 	m.ssh_keys = want->ssh_keys;
+	m.host_key = want->host_key;
 	if (sim_launch_check(c, &m, err) < 0)
 		return -1;
 	if (!c->options->keeps_user_data)
@@ -178,9 +179,11 @@ int sim_do_console(struct sim_cloud *c, const void *ask, struct arena *a,
 	if (!is_in(p, SIM_ACTIVE))
 		return sim_refuse(err, ERR_CONFLICT, "IncorrectState",
 				  "the machine is %s", p->doc->state);
-	ret->text =
-		arena_printf(a, "wss://console.sim.invalid/%s/%s",
-			     act->console ? act->console : "serial", act->id);
+	ret->text = NULL;
+	if (c->options->console_url)
+		ret->text = arena_printf(a, "wss://console.sim.invalid/%s/%s",
+					 act->console ? act->console : "serial",
+					 act->id);
 	return 0;
 }
 

@@ -165,6 +165,13 @@ void sim_cloud_set_options(struct sim_cloud *c, const struct sim_options *o)
 	sim_recount(c);
 }
 
+void sim_cloud_listen(struct sim_cloud *c,
+		      void (*changed)(void *ctx, const char *id), void *ctx)
+{
+	c->changed = changed;
+	c->listener = ctx;
+}
+
 /* A bucket of calls, filled at an even pace. */
 static int throttle(struct sim_cloud *c, struct err *err)
 {
@@ -280,6 +287,12 @@ void sim_cloud_truth(struct sim_cloud *c, struct buf *out)
 		 (unsigned long long)c->throttled);
 }
 
+static void drift_guest(struct sim_cloud *c, struct sim_place *p, bool hung)
+{
+	p->doc->hung = hung;
+	sim_place_tell(c, p);
+}
+
 int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 		    struct err *err)
 {
@@ -306,6 +319,8 @@ int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 		sim_place_move(c, p, SIM_ERROR, NULL, 0);
 	else if (strcmp(what, "confuse") == 0)
 		sim_place_move(c, p, SIM_CONFUSED, NULL, 0);
+	else if (strcmp(what, "hang") == 0 || strcmp(what, "wake") == 0)
+		drift_guest(c, p, what[0] == 'h');
 	else if (strcmp(what, "untag") == 0) {
 		m = *p->doc;
 		m.tags = (struct items){0};
@@ -318,7 +333,7 @@ int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 	} else {
 		return err_set(err, ERR_INVALID,
 			       "a machine can kill, vanish, halt, boot, fail, "
-			       "confuse, untag or resize");
+			       "confuse, untag, resize, hang or wake");
 	}
 	return sim_journal_machine(c, p->doc, err);
 }

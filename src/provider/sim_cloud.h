@@ -79,6 +79,11 @@ const struct sim_options *sim_cloud_options(const struct sim_cloud *c);
 /* Behave otherwise from now on. */
 void sim_cloud_set_options(struct sim_cloud *c, const struct sim_options *o);
 
+/* CHANGED is called, during calls and drifts, with each machine to which
+ * something happens, where the options say so. */
+void sim_cloud_listen(struct sim_cloud *c,
+		      void (*changed)(void *ctx, const char *id), void *ctx);
+
 /* Everything there is, as JSON: machines, those that are gone and known, things,
  * and how often it was called since it was opened. */
 void sim_cloud_truth(struct sim_cloud *c, struct buf *out);
@@ -89,6 +94,6 @@ size_t sim_cloud_machines(struct sim_cloud *c);
 /* What happens to a machine without being asked: "kill" (it is gone), "vanish"
  * (as if it had never been), "halt", "boot", "fail", "confuse" (a state that
  * nobody has heard of), "untag", "resize" (it is a sim.small, or if it was one
- * a sim.medium). */
+ * a sim.medium), "hang" (its guest is not up any more), "wake" (it is). */
 int sim_cloud_drift(struct sim_cloud *c, const char *id, const char *what,
 		    struct err *err) MUST_CHECK;

@@ -8,6 +8,7 @@ struct sim {
 	struct provider base; /* first */
 	const struct provider_conf *conf;
 	struct sim_link *link;
+	struct sim_lines *lines; /* consoles that are open */
 };
 
 extern const struct machine_ops sim_machine_ops;

@@ -5,6 +5,7 @@
 #include "base/field_ops.h"
 #include "model/server.h"
 #include "provider/sim_driver.h"
+#include "provider/sim_line.h"
 
 /* Where machines have no tags, their names say whose they are. */
 #define NAME_PREFIX "muster."
@@ -48,6 +49,13 @@ static struct items tags_from_name(const char *name, struct arena *a)
 	return (struct items){t, 2};
 }
 
+static int ready_of(const char *guest)
+{
+	if (!guest)
+		return READY_UNTOLD;
+	return strcmp(guest, "up") == 0 ? READY_NOW : READY_NOT_YET;
+}
+
 static void to_machine(const struct provider *p, const struct sim_machine *m,
 		       struct arena *a, struct machine *ret)
 {
@@ -63,6 +71,11 @@ static void to_machine(const struct provider *p, const struct sim_machine *m,
 		.private_ip6 = m->private_ip6,
 		.public_ip = m->public_ip,
 		.mac = m->mac,
+		.ports = m->ports,
+		.ready = ready_of(m->guest),
+		.ready_why = m->guest ? arena_join(a, "the guest is ", m->guest,
+						   NULL)
+				      : NULL,
 		.tags = p->facts.tags ? m->tags : tags_from_name(m->name, a),
 		.created_at = m->created_at,
 		.spot = m->spot,
@@ -189,6 +202,7 @@ static int sim_launch(struct provider *p, const struct machine_spec *spec,
 		.ssh_keys = spec->ssh_keys,
 		.tags = spec->tags,
 		.user_data = user_data(spec, a),
+		.host_key = spec->host_key.public_line,
 	};
 	struct sim_machine made;
 	bool found = false;
@@ -235,9 +249,11 @@ static int sim_terminate(struct provider *p, const char *id, struct err *err)
 {
 	const struct sim_act act = {.id = id};
 
-	if (do_act(p, SIM_TERMINATE, &act, err) == 0)
-		return 0;
-	return err->code == ERR_NOT_FOUND ? 0 : -1;
+	if (do_act(p, SIM_TERMINATE, &act, err) < 0 &&
+	    err->code != ERR_NOT_FOUND)
+		return -1;
+	sim_line_cut(((struct sim *)p)->lines, id);
+	return 0;
 }
 
 static int sim_stop(struct provider *p, const char *id, bool hard,
@@ -245,7 +261,10 @@ static int sim_stop(struct provider *p, const char *id, bool hard,
 {
 	const struct sim_act act = {.id = id, .hard = hard};
 
-	return do_act(p, SIM_STOP, &act, err);
+	if (do_act(p, SIM_STOP, &act, err) < 0)
+		return -1;
+	sim_line_cut(((struct sim *)p)->lines, id);
+	return 0;
 }
 
 static int sim_start(struct provider *p, const char *id, struct err *err)
@@ -274,8 +293,10 @@ static int sim_resize(struct provider *p, const char *id, const char *flavor,
 static int sim_rebuild(struct provider *p, const char *id,
 		       const struct machine_spec *spec, struct err *err)
 {
-	struct sim_machine ask = {
-		.id = id, .image = spec->image, .ssh_keys = spec->ssh_keys};
+	struct sim_machine ask = {.id = id,
+				  .image = spec->image,
+				  .ssh_keys = spec->ssh_keys,
+				  .host_key = spec->host_key.public_line};
 	struct arena a;
 	int r;
 
@@ -324,7 +345,10 @@ static int sim_console(struct provider *p, const char *id,
 	if (sim_link_call(sim_link(p), SIM_CONSOLE, &act, a, &answer, err) < 0)
 		return -1;
 	*ret = (struct console){.url = answer.text, .fd = -1};
-	return 0;
+	if (answer.text)
+		return 0;
+	return sim_line_open(((struct sim *)p)->lines, id, kind == CONSOLE_VNC,
+			     &ret->fd, err);
 }
 
 static int sim_console_output(struct provider *p, const char *id, size_t length,

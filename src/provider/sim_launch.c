@@ -4,11 +4,14 @@
 #include "base/base64.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "model/reach.h"
+#include "model/securitygroup.h"
 #include "provider/sim_catalogue.h"
 #include "provider/sim_machines.h"
 #include "provider/sim_place.h"
 
 enum { TAGS_MOST = 64, KEY_MOST = 128, VALUE_MOST = 256 };
+enum { PORT_FIRST = 20000, PORTS_MOST = 40000 };
 
 static bool same(const char *a, const char *b)
 {
@@ -197,7 +200,27 @@ static void keep_user_data(struct sim_cloud *c, struct sim_machine *m,
 		m->user_data = NULL;
 }
 
-static int make(struct sim_cloud *c, struct sim_machine *m,
+/* Where its ports are reached: by its number, so that nobody else's are
+ * there. */
+static void publish(const struct sim_cloud *c, struct sim_machine *m,
+		    struct arena *a)
+{
+	const int64_t *guest = c->options->publish.at;
+	size_t n = c->options->publish.n;
+	struct port *to = arena_alloc(a, n * sizeof(*to) + 1);
+
+	for (size_t i = 0; i < n; i++)
+		to[i] = (struct port){
+			.guest = guest[i],
+			.protocol = PROTOCOL_TCP,
+			.address = "203.0.113.1",
+			.port = PORT_FIRST +
+				(int64_t)((c->sequence * n + i) % PORTS_MOST),
+		};
+	m->ports = (struct items){to, n};
+}
+
+static int make(struct sim_cloud *c, struct sim_machine *m, struct arena *a,
 		struct sim_place **ret, struct err *err)
 {
 	const struct sim_options *o = c->options;
@@ -206,6 +229,7 @@ static int make(struct sim_cloud *c, struct sim_machine *m,
 
 	sim_next_id(c, "i", id);
 	m->id = id;
+	publish(c, m, a);
 	m->state = SIM_BUILDING;
 	m->created_at = c->now;
 	p = sim_place_new(c, m);
@@ -245,6 +269,7 @@ static struct sim_machine wanted(const struct sim_machine *ask)
 		.ssh_keys = ask->ssh_keys,
 		.tags = ask->tags,
 		.user_data = ask->user_data,
+		.host_key = ask->host_key,
 	};
 }
 
@@ -273,9 +298,9 @@ int sim_do_launch(struct sim_cloud *c, const void *ask, struct arena *a,
 		keep_user_data(c, &m, a);
 		if (!c->options->tags)
 			m.tags = (struct items){0};
-		if (make(c, &m, &p, err) < 0)
+		if (make(c, &m, a, &p, err) < 0)
 			return -1;
 	}
-	sim_machine_copy(p->doc, a, answer);
+	sim_machine_copy(c, p->doc, a, answer);
 	return 0;
 }

@@ -161,8 +161,11 @@ static int open_here(struct sim_link *l, struct err *err)
 	snprintf(path, sizeof(path), "%s/sim-%s.journal",
 		 conf->folder ? conf->folder : "",
 		 conf->region ? conf->region : "region");
-	return sim_cloud_open(l->options, conf->clock,
-			      conf->folder ? path : NULL, &l->cloud, err);
+	if (sim_cloud_open(l->options, conf->clock, conf->folder ? path : NULL,
+			   &l->cloud, err) < 0)
+		return -1;
+	sim_cloud_listen(l->cloud, conf->changed, conf->listener);
+	return 0;
 }
 
 static int open_remote(struct sim_link *l, struct err *err)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/field_ops.h"
+#include "model/reach.h"
 #include "provider/sim_catalogue.h"
 #include "provider/sim_place.h"
 
@@ -36,8 +37,29 @@ static struct items tags(struct arena *a, const struct items *from)
 	return (struct items){to, from->n};
 }
 
-void sim_machine_copy(const struct sim_machine *m, struct arena *a,
-		      struct sim_machine *ret)
+static struct items ports(struct arena *a, const struct items *from)
+{
+	struct port *to = arena_alloc(a, from->n * sizeof(*to) + 1);
+
+	for (size_t i = 0; i < from->n; i++) {
+		to[i] = ((const struct port *)from->at)[i];
+		to[i].address = arena_strdup(a, to[i].address);
+	}
+	return (struct items){to, from->n};
+}
+
+static const char *guest_of(const struct sim_cloud *c,
+			    const struct sim_machine *m)
+{
+	if (!m->up_at || !same(m->state, SIM_ACTIVE))
+		return NULL;
+	if (m->hung)
+		return "hung";
+	return c->now < m->up_at ? "booting" : "up";
+}
+
+void sim_machine_copy(const struct sim_cloud *c, const struct sim_machine *m,
+		      struct arena *a, struct sim_machine *ret)
 {
 	*ret = *m;
 	ret->id = text(a, m->id);
@@ -58,6 +80,9 @@ void sim_machine_copy(const struct sim_machine *m, struct arena *a,
 	ret->private_ip6 = text(a, m->private_ip6);
 	ret->public_ip = text(a, m->public_ip);
 	ret->mac = text(a, m->mac);
+	ret->ports = ports(a, &m->ports);
+	ret->host_key = NULL;
+	ret->guest = guest_of(c, m);
 	ret->state = text(a, m->state);
 	ret->reason = text(a, m->reason);
 	ret->next = NULL;
@@ -97,7 +122,7 @@ int sim_do_describe(struct sim_cloud *c, const void *ask, struct arena *a,
 
 	if (!p || !is_seen(c, p))
 		return not_found(act->id, err);
-	sim_machine_copy(p->doc, a, answer);
+	sim_machine_copy(c, p->doc, a, answer);
 	return 0;
 }
 
@@ -179,7 +204,7 @@ int sim_do_list(struct sim_cloud *c, const void *ask, struct arena *a,
 			page->next = to[most - 1].id;
 			break;
 		}
-		sim_machine_copy(p->doc, a, &to[page->machines.n++]);
+		sim_machine_copy(c, p->doc, a, &to[page->machines.n++]);
 	}
 	return 0;
 }

@@ -26,5 +26,5 @@ int sim_launch_check(struct sim_cloud *c, const struct sim_machine *new,
 		     struct err *err) MUST_CHECK;
 
 /* A copy in A that stays as it is; user data is left out. */
-void sim_machine_copy(const struct sim_machine *m, struct arena *a,
-		      struct sim_machine *ret);
+void sim_machine_copy(const struct sim_cloud *c, const struct sim_machine *m,
+		      struct arena *a, struct sim_machine *ret);

@@ -28,7 +28,10 @@ struct sim_options {
 	int64_t launch_limit_ms, stop_limit_ms, start_limit_ms, poll_ms;
 
 	bool launch_tokens, tags, keeps_addresses, resize_live;
-	bool tells_limit, keeps_user_data, odd_catalogue;
+	bool tells_limit, keeps_user_data, odd_catalogue, console_url;
+	bool host_keys, tells_ready, tells_changes;
+	int64_t ready_ms;
+	struct items publish;  /* of int64_t: ports of the guests */
 	struct items zones;    /* of const char * */
 	struct items capacity; /* of struct sim_capacity */
 	struct items hidden;   /* of const char *: flavors and images */

@@ -311,6 +311,12 @@ void sim_forget_oldest(struct sim_cloud *c)
 		forget(c, CONTAINER_OF(c->gone.next, struct sim_place, link));
 }
 
+void sim_place_tell(struct sim_cloud *c, const struct sim_place *p)
+{
+	if (c->changed && c->options->tells_changes)
+		c->changed(c->listener, p->item.id);
+}
+
 /* Be in STATE from now on. */
 static void enter(struct sim_cloud *c, struct sim_place *p, const char *state)
 {
@@ -332,6 +338,8 @@ static void enter(struct sim_cloud *c, struct sim_place *p, const char *state)
 	m->state = state;
 	if (same(state, SIM_ACTIVE)) {
 		m->boots++;
+		m->hung = false;
+		m->up_at = o->tells_ready ? c->now + o->ready_ms : 0;
 		if (m->spot && o->spot_interruption_ms) {
 			m->next = SIM_INTERRUPTED;
 			m->due = m->created_at + o->spot_interruption_ms;
@@ -346,6 +354,7 @@ static void enter(struct sim_cloud *c, struct sim_place *p, const char *state)
 	} else if (same(state, SIM_ERROR)) {
 		m->reason = "the machine failed to boot";
 	}
+	sim_place_tell(c, p);
 }
 
 void sim_place_move(struct sim_cloud *c, struct sim_place *p, const char *state,

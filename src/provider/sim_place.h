@@ -46,6 +46,9 @@ bool sim_place_gone(const struct sim_place *p);
 void sim_place_move(struct sim_cloud *c, struct sim_place *p, const char *state,
 		    const char *next, int64_t ms);
 
+/* Something has happened to it. */
+void sim_place_tell(struct sim_cloud *c, const struct sim_place *p);
+
 /* Its time has come; it may be gone afterwards. */
 void sim_place_due(struct sim_cloud *c, struct sim_place *p);
 

@@ -72,6 +72,8 @@ struct sim_cloud {
 	double calls_left;
 	int64_t filled_at;
 	struct sim_journal journal;
+	void (*changed)(void *ctx, const char *id); /* NULL: nobody listens */
+	void *listener;
 };
 
 /* ERR with the cloud's own word for it; returns -1. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/field_ops.h"
+#include "model/reach.h"
 
 #define TEXTS .item = FIELD_STRING, .size = sizeof(const char *)
 
@@ -62,6 +63,12 @@ const struct field sim_machine_fields[] = {
 	TEXT("privateIp6", private_ip6),
 	TEXT("publicIp", public_ip),
 	TEXT("mac", mac),
+	{"ports", FIELD_LIST, 0, AT(ports), .item = FIELD_OBJECT,
+	 .fields = port_fields, .size = sizeof(struct port)},
+	TEXT("hostKey", host_key),
+	TEXT("guest", guest),
+	MOMENT("upAt", up_at),
+	YES("hung", hung),
 	TEXT("state", state),
 	TEXT("reason", reason),
 	TEXT("next", next),

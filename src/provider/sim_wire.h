@@ -22,6 +22,11 @@ struct sim_machine {
 	const char *user_data; /* base64url; in the truth only if so asked */
 	const char *user_data_digest;
 	const char *private_ip, *private_ip6, *public_ip, *mac;
+	struct items ports;   /* of struct port */
+	const char *host_key; /* what its guest shows: a public line */
+	const char *guest;    /* "booting", "up" or "hung"; NULL: not told */
+	int64_t up_at;        /* when it is; 0: nobody looks */
+	bool hung;
 	const char *state, *reason;
 	const char *next;   /* the state to come, */
 	int64_t due;        /* when; 0: never */

@@ -165,7 +165,8 @@ static const struct verify_check first_checks[] = {
 
 static const struct verify_check *const groups[] = {
 	first_checks,        verify_machine_checks, verify_rule_checks,
-	verify_thing_checks, verify_list_checks,    verify_last_checks};
+	verify_reach_checks, verify_thing_checks,   verify_list_checks,
+	verify_last_checks};
 
 static const struct verify_check *check_at(size_t i)
 {

@@ -27,6 +27,8 @@ struct verify_conf {
 	const char *flavor, *image; /* provider's ids; NULL: the least of its
 				      * catalogue, and an image that fits */
 	const char *zone;           /* or NULL */
+	const char *import;         /* where an image is to be had; NULL: one of
+				      * Debian's, from the Internet */
 	uint64_t patience_ms;       /* for one thing; 0: as the facts say */
 	/* How to wait; NULL: the thread sleeps. */
 	void (*sleep)(void *ctx, uint64_t ms);

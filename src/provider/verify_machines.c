@@ -1,4 +1,6 @@
 /* The checks about machines. */
+#include <unistd.h>
+
 #include "base/field_ops.h"
 #include "model/server.h"
 #include "provider/verify_priv.h"
@@ -196,6 +198,8 @@ static void stop_and_start_keep_it(struct verify *v)
 	if (!verify_wait(v, v->id, INSTANCE_RUNNING, &before) || !stop(v, &off))
 		return;
 	has_our_tags(v, &off);
+	verify_that(v, off.ready == READY_UNTOLD,
+		    "the guest of a machine that is off is said to be up");
 	if (!start(v, &on))
 		return;
 	has_our_tags(v, &on);
@@ -306,7 +310,8 @@ static void access_can_be_set(struct verify *v)
 	struct machine_spec spec = v->spec;
 	struct machine m;
 
-	for (int public = 1; public >= 0 && !v->failed; public --) {
+	for (int public = provider_can(v->p, CAN_PUBLIC_IP);
+	     public >= 0 && !v->failed; public --) {
 		spec.public_ip = public;
 		while (provider_set_access(v->p, v->id, &spec, &v->err) < 0)
 			if (!verify_retry(v, "set the access"))
@@ -327,6 +332,8 @@ static void console_opens(struct verify *v)
 		if (!verify_retry(v, "console"))
 			return;
 	verify_that(v, c.url || c.fd >= 0, "there is neither URL nor stream");
+	if (c.fd >= 0)
+		close(c.fd);
 }
 
 static void console_output_is_read(struct verify *v)

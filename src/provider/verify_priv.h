@@ -55,7 +55,8 @@ struct verify_check {
 };
 
 extern const struct verify_check verify_machine_checks[], verify_thing_checks[],
-	verify_list_checks[], verify_rule_checks[], verify_last_checks[];
+	verify_list_checks[], verify_rule_checks[], verify_reach_checks[],
+	verify_last_checks[];
 
 /* The check fails, or cannot be made, for this reason; the first counts. */
 void verify_fail(struct verify *v, const char *fmt, ...) PRINTF(2, 3);

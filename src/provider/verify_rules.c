@@ -14,6 +14,7 @@ enum { SLOW_MOST = 5, LOOKS_MOST = 4, OUTPUT_MOST = 4096 };
 
 #define OTHER_NAME "muster-verify-other"
 #define SECRET     "muster-verify-secret"
+#define KEY        "muster-verify-key"
 
 static void launch_does_not_wait(struct verify *v)
 {
@@ -127,7 +128,9 @@ static void see_same(void *ctx, const struct machine *m)
 			  alike(m->private_ip, t->private_ip) &&
 			  alike(m->private_ip6, t->private_ip6) &&
 			  alike(m->public_ip, t->public_ip) &&
-			  alike(m->mac, t->mac);
+			  alike(m->mac, t->mac) && alike(m->host, t->host) &&
+			  m->ready == t->ready &&
+			  ports_same(&m->ports, &t->ports);
 }
 
 static void lists_agree_with_describe(struct verify *v)
@@ -181,11 +184,17 @@ static void refusals_keep_secrets(struct verify *v)
 	spec.flavor = "muster-verify-none";
 	spec.user_data = data;
 	spec.user_data_len = sizeof(data) - 1;
-	if (verify_refused(v, &spec, "a flavor that there is not"))
-		verify_that(v,
-			    !strstr(v->err.msg, SECRET) &&
-				    !strstr(v->err.provider_msg, SECRET),
-			    "a refusal repeats the user data");
+	spec.host_key = (struct ssh_pair){KEY, "ssh-ed25519 AAAA"};
+	if (!verify_refused(v, &spec, "a flavor that there is not"))
+		return;
+	verify_that(v,
+		    !strstr(v->err.msg, SECRET) &&
+			    !strstr(v->err.provider_msg, SECRET),
+		    "a refusal repeats the user data");
+	verify_that(v,
+		    !strstr(v->err.msg, KEY) &&
+			    !strstr(v->err.provider_msg, KEY),
+		    "a refusal repeats the host's private key");
 }
 
 static void see_unknown(void *ctx, const struct machine *m)

@@ -98,16 +98,19 @@ static int snapshot(struct verify *v, const void *spec, struct backing *ret)
 	return provider_snapshot(v->p, spec, &v->arena, ret, &v->err);
 }
 
+#define IMPORT                                                                 \
+	"https://cloud.debian.org/images/cloud/bookworm/latest/"               \
+	"debian-12-generic-amd64.qcow2"
+
 static void images_are_imported(struct verify *v)
 {
 	const struct image image = {.spec.architecture = v->architecture,
 				    .spec.virtualization =
 					    VIRTUALIZATION_VIRTUALIZED};
-	struct image_spec spec = {
-		.name = "muster-verify",
-		.uri = "https://cloud.debian.org/images/cloud/bookworm/latest/"
-		       "debian-12-generic-amd64.qcow2",
-		.image = &image};
+	struct image_spec spec = {.name = "muster-verify",
+				  .uri = v->conf->import ? v->conf->import
+							 : IMPORT,
+				  .image = &image};
 	struct backing b;
 
 	spec.id.ours = verify_uuid(v, &v->arena);
@@ -198,6 +201,14 @@ const struct verify_check verify_thing_checks[] = {
 	{0},
 };
 
+static int ask_spot(struct verify *v, struct machine_spec spec)
+{
+	spec.spot = true;
+	spec.server = verify_uuid(v, &v->arena);
+	return provider_launch(v->p, &spec, &v->arena, &(struct machine){0},
+			       &v->err);
+}
+
 /* Ask for what needs C; it is refused before anything is looked at. */
 static int ask(struct verify *v, enum capability c)
 {
@@ -242,14 +253,17 @@ static int ask(struct verify *v, enum capability c)
 	case CAN_VOLUMES:
 		return provider_remove_volume(v->p, &id, &v->err);
 	case CAN_SPOT:
-		spec.spot = true;
+		return ask_spot(v, spec);
+	case CAN_PUBLIC_IP:
+		spec.public_ip = true;
 		spec.server = verify_uuid(v, &v->arena);
 		return provider_launch(v->p, &spec, &v->arena,
 				       &(struct machine){0}, &v->err);
 	case CAN_LIST_THINGS:
 		return provider_list_things(v->p, "none", NULL, &v->arena,
 					    &(struct thing_page){0}, &v->err);
-	case CAN_RESIZE_LIVE: /* a fact, not a call */
+	case CAN_NEIGHBOURS: /* facts, not calls */
+	case CAN_RESIZE_LIVE:
 	case CAPABILITIES:
 		break;
 	}

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "model/region.h"
 #include "reconcile/engine_priv.h"
+#include "reconcile/looks.h"
 #include "store/read.h"
 
 /* Steps in one turn: the loop has other things to do. */
@@ -189,6 +190,7 @@ void engine_turn(struct engine *e)
 	struct queued *q;
 
 	e->armed = QUEUE_NEVER;
+	looks_hear(e);
 	regions_turn(e->regions, now);
 	for (int i = 0; i < TURN_MOST && (q = queue_pop(&e->queue, now)); i++)
 		work_step(CONTAINER_OF(q, struct work, queued));

@@ -41,6 +41,9 @@ struct engine_conf {
 	/* engine_turn() is wanted at this (monotonic) time at the latest; each
 	 * call replaces the one before. */
 	void (*wake)(void *ctx, uint64_t mono_ms);
+	/* engine_turn() is wanted now; from any thread.  NULL: nobody listens
+	 * to what providers say has happened. */
+	void (*ring)(void *ctx);
 	void *ctx;
 };
 

@@ -79,11 +79,6 @@ struct engine {
 };
 
 void live_release(struct engine *e);
-void looks_release(struct engine *e);
-
-/* Those who wait for a look at the work's instance are told that it was made
- * and is written down, or why it was not. */
-void work_looked(struct work *w, const struct err *err);
 
 /* Every controller, ended by NULL. */
 extern const struct controller *const controllers[];
@@ -96,6 +91,9 @@ void engine_follow(struct engine *e, const struct kind *k);
 
 /* Step W, or have it stepped after what it is about. */
 void work_poke(struct work *w);
+
+/* The same, but that a call of it that waits keeps its place. */
+void work_nudge(struct work *w);
 
 /* Those who wait for that object. */
 void engine_poke_waiters(struct engine *e, const struct kind *k,

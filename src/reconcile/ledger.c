@@ -94,11 +94,17 @@ struct ledger_entry *ledger_next(struct ledger *l, uint64_t now)
 	return take(l);
 }
 
+/* Who has no room for more answers well: a deletion would make some. */
+static bool is_full_up(const struct err *err)
+{
+	return err->code == ERR_CAPACITY || err->code == ERR_QUOTA;
+}
+
 static bool is_busy(const struct err *err)
 {
 	return err->code == ERR_RATE ||
-	       (err->code != ERR_NONE && err->retry_after_ms &&
-		err->scope >= ERR_SCOPE_REGION);
+	       (err->code != ERR_NONE && !is_full_up(err) &&
+		err->retry_after_ms && err->scope >= ERR_SCOPE_REGION);
 }
 
 void ledger_end(struct ledger *l, const struct err *err, uint64_t now)

@@ -26,12 +26,21 @@ struct live {
 	size_t length;          /* of the output; 0: */
 	enum console_kind kind; /* a console */
 	struct buf text;
+	int fd; /* its stream; -1: there is none, or it was handed on */
 };
+
+static void close_stream(struct live *l)
+{
+	if (l->fd >= 0)
+		close(l->fd);
+	l->fd = -1;
+}
 
 /* Nobody comes by it any more. */
 static void live_free(struct live *l)
 {
 	l->engine->n_live--;
+	close_stream(l);
 	buf_release(&l->text);
 	arena_release(&l->arena);
 	free(l);
@@ -52,14 +61,19 @@ static int run_console(struct provider *p, struct live *l, struct err *err)
 {
 	struct console console = {.fd = -1};
 
+	close_stream(l);
 	if (provider_console(p, l->machine, l->kind, &l->arena, &console, err) <
 	    0)
 		return -1;
-	if (console.fd >= 0)
-		close(console.fd);
+	l->fd = console.fd;
+	if (!console.url && l->fd < 0)
+		return err_set(err, ERR_PROVIDER,
+			       "the provider gave neither an address of the "
+			       "console nor a stream");
 	if (!console.url)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "the provider has no address for its console");
+		return 0;
+	/* Its own is what is wanted. */
+	close_stream(l);
 	buf_adds(&l->text, console.url);
 	return 0;
 }
@@ -85,6 +99,10 @@ static void answered(struct asking *a)
 	if (l->call.err.code == ERR_NOT_FOUND)
 		err_set(&l->call.err, ERR_CONFLICT,
 			"the machine is not at the provider any more");
+	if (!failed) {
+		l->caller->fd = l->fd;
+		l->fd = -1;
+	}
 	l->caller->done(l->caller, failed ? &l->call.err : NULL,
 			buf_str(&l->text), l->text.len);
 	list_remove(&l->link);
@@ -135,6 +153,7 @@ static void ask(struct engine *e, const char *instance_id, size_t length,
 	l->machine = arena_strdup(&l->arena, i->status.provider_id);
 	l->length = length;
 	l->kind = kind;
+	l->fd = -1;
 	l->text = BUF_INIT(TEXT_MOST);
 	l->call = (struct call){.run = run, .rank = CALL_CREATE};
 	l->asking.call = &l->call;

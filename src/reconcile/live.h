@@ -18,6 +18,10 @@ struct live_call {
 	 * is its until it returns. */
 	void (*done)(struct live_call *c, const struct err *err,
 		     const char *text, size_t len);
+
+	/* A console that has no address: a stream, the caller's to close once
+	 * it is told.  -1 when it asks. */
+	int fd;
 };
 
 /* Have the instance's machine looked at by a call that began at SINCE (wall
@@ -31,6 +35,6 @@ void live_look(struct engine *e, const char *instance_id, int64_t since,
 void live_console_output(struct engine *e, const char *instance_id,
 			 size_t length, struct live_call *c);
 
-/* An address at which its console can be reached. */
+/* An address at which its console can be reached, or a stream to it. */
 void live_console(struct engine *e, const char *instance_id,
 		  enum console_kind kind, struct live_call *c);

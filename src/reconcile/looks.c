@@ -1,13 +1,16 @@
-/* looks.c - who waits for a look at a machine. */
+#include "reconcile/looks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "model/instance.h"
 #include "model/region.h"
+#include "model/server.h"
 #include "reconcile/engine_priv.h"
 #include "reconcile/live.h"
 #include "reconcile/machine.h"
+#include "reconcile/monitor.h"
 
 /* Who may wait at a time. */
 #define LOOKS_MOST 4096
@@ -90,4 +93,31 @@ void live_look(struct engine *e, const char *instance_id, int64_t since,
 	list_add(&e->looks, &look->link);
 	e->n_looks++;
 	machine_look(engine_work(e, &machine_controller, instance_id), since);
+}
+
+static void heard(void *ctx, const char *region_id, const char *machine)
+{
+	struct engine *e = ctx;
+	struct scan scan = store_scan(e->conf.store, 0, &server_kind, NULL);
+	struct record r;
+	size_t effort = 0;
+
+	if (!machine) {
+		monitor_hurry(engine_work(e, &monitor_controller, region_id));
+		return;
+	}
+	if (!scan_narrow(&scan, "status.providerId", machine, NULL))
+		return;
+	while (scan_next(&scan, &r, &effort)) {
+		const struct server *s = r.object;
+
+		if (strcmp(s->region_id, region_id) == 0)
+			machine_notice(engine_work(e, &machine_controller,
+						   s->instance_id));
+	}
+}
+
+void looks_hear(struct engine *e)
+{
+	regions_hear(e->regions, heard, e);
 }

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "model/region.h"
 #include "reconcile/engine_priv.h"
+#include "reconcile/looks.h"
 #include "reconcile/machine_record.h"
 
 /* The try that we have last had launched, while it is looked after; what is
@@ -19,6 +20,8 @@ struct memo {
 	int64_t called_at, number, attempt;
 	int64_t look; /* somebody waits for one that began then; 0: nobody */
 	bool extra;   /* the call under way is for them alone */
+	bool notice;  /* the provider says that it is worth one */
+	int64_t noticed_at; /* and when the last began for that */
 };
 
 static bool wants(const void *object)
@@ -34,7 +37,8 @@ static bool wants(const void *object)
 	return i->status.observed_generation != i->meta.generation ||
 	       i->status.state != as_wanted || i->status.change.action ||
 	       i->status.reason.code || i->spec.expires_at ||
-	       i->status.provisioning != PROVISIONING_PROVISIONED;
+	       i->status.provisioning != PROVISIONING_PROVISIONED ||
+	       i->status.readiness.state == READINESS_WAITING;
 }
 
 static const void *look(void *ctx, const struct kind *k, const char *id)
@@ -116,7 +120,9 @@ static bool look_failed(struct work *w, const struct machine_view *v,
 	const struct memo *memo = work_memo(w);
 	struct err hidden;
 
-	if (!memo->look || c->what != MACHINE_DESCRIBE || !c->call.err.code)
+	if (!memo->look && !memo->extra)
+		return false;
+	if (c->what != MACHINE_DESCRIBE || !c->call.err.code)
 		return false;
 	if (c->call.err.code != ERR_NOT_FOUND) {
 		looked(w, &c->call.err);
@@ -157,6 +163,7 @@ static void called(struct work *w, struct call *call)
 static void ask(struct work *w, const struct machine_known *known,
 		const struct machine_view *v, const struct machine_step *step)
 {
+	const struct memo *memo = work_memo(w);
 	struct machine_call *c;
 	struct err err;
 
@@ -167,7 +174,7 @@ static void ask(struct work *w, const struct machine_known *known,
 		return;
 	}
 	c->call.done = called;
-	if (c->call.rank == CALL_OBSERVE && ((struct memo *)work_memo(w))->look)
+	if (c->call.rank == CALL_OBSERVE && (memo->look || memo->extra))
 		c->call.rank = CALL_CREATE; /* somebody waits */
 	work_call(w, v->i->region_id, &c->call);
 }
@@ -184,6 +191,16 @@ static bool is_unwritten(struct work *w, const struct server *s)
 	       memo->called_at > s->attempt.called_at;
 }
 
+/* The work is remembered until then. */
+static int64_t next_notice(struct work *w, const struct machine_view *v)
+{
+	const struct memo *memo = work_memo(w);
+
+	return memo->noticed_at && v->facts
+		       ? memo->noticed_at + (int64_t)v->facts->poll_ms
+		       : 0;
+}
+
 static void rest(struct work *w, const struct machine_view *v,
 		 const struct machine_step *step,
 		 const struct machine_waits *waits)
@@ -192,6 +209,8 @@ static void rest(struct work *w, const struct machine_view *v,
 
 	if (step->until)
 		work_wait(w, step->until);
+	if (next_notice(w, v) > v->now)
+		work_wait(w, next_notice(w, v));
 	if (is_unwritten(w, v->s))
 		work_await(w, &instance_kind, work_id(w));
 	if (v->i->spec.paused && !v->i->meta.deleted_at)
@@ -200,6 +219,11 @@ static void rest(struct work *w, const struct machine_view *v,
 		work_await(w, &region_kind, v->i->region_id);
 	for (size_t n = 0; n < waits->n; n++)
 		work_await(w, waits->list[n].kind, waits->list[n].id);
+}
+
+static bool has_machine(const struct server *s)
+{
+	return s && s->status.provider_id && s->status.phase != SERVER_GONE;
 }
 
 /* A look that somebody waits for is made when there is nothing else to do. */
@@ -213,8 +237,7 @@ static void plan_extra(struct work *w, const struct machine_view *v,
 	memo->extra = false;
 	if (!memo->look)
 		return;
-	if (!s || !s->status.provider_id || s->status.phase == SERVER_GONE ||
-	    v->i->status.observed_at >= memo->look) {
+	if (!has_machine(s) || v->i->status.observed_at >= memo->look) {
 		looked(w, NULL);
 	} else if (v->region_paused || !v->facts) {
 		err_set(&err, ERR_UNAVAILABLE,
@@ -224,6 +247,30 @@ static void plan_extra(struct work *w, const struct machine_view *v,
 		memo->extra = true;
 		step->what = MACHINE_DESCRIBE;
 	}
+}
+
+/* And so is one that the provider says is worth it, no more often than it is
+ * worth asking. */
+static void plan_noticed(struct work *w, const struct machine_view *v,
+			 struct machine_step *step)
+{
+	struct memo *memo = work_memo(w);
+	int64_t next = next_notice(w, v);
+
+	if (!memo->notice)
+		return;
+	if (!has_machine(v->s) || v->region_paused || !v->facts) {
+		memo->notice = false;
+		return;
+	}
+	if (step->what != MACHINE_REST && step->what != MACHINE_DESCRIBE)
+		return;
+	if (step->what == MACHINE_REST && v->now < next)
+		return; /* see rest() */
+	memo->extra |= step->what == MACHINE_REST;
+	step->what = MACHINE_DESCRIBE;
+	memo->notice = false;
+	memo->noticed_at = v->now;
 }
 
 static void step(struct work *w)
@@ -239,6 +286,7 @@ static void step(struct work *w)
 	}
 	machine_plan(&v, &step);
 	plan_extra(w, &v, &step);
+	plan_noticed(w, &v, &step);
 	log_debug("machine", "%s: %s", work_id(w), machine_word(step.what));
 	if (machine_calls(step.what))
 		ask(w, &known, &v, &step);
@@ -255,6 +303,12 @@ void machine_look(struct work *w, int64_t since)
 	if (since > memo->look)
 		memo->look = since;
 	work_poke(w);
+}
+
+void machine_notice(struct work *w)
+{
+	((struct memo *)work_memo(w))->notice = true;
+	work_nudge(w);
 }
 
 const struct controller machine_controller = {

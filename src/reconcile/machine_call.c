@@ -70,9 +70,20 @@ static int set_access(struct provider *p, struct machine_call *c,
 	return 0;
 }
 
+/* Here and not before: it takes a while, and the loop has other things to
+ * do. */
+static void set_host_key(const struct provider *p, struct machine_call *c,
+			 struct arena *a)
+{
+	if (p->facts.host_keys)
+		server_host_key(c->host_key_seed, c->disk, a,
+				&c->spec.host_key);
+}
+
 static int launch(struct provider *p, struct machine_call *c, struct arena *a,
 		  struct err *err)
 {
+	set_host_key(p, c, a);
 	if (provider_launch(p, &c->spec, a, &c->found[0], err) < 0)
 		return -1;
 	c->n_found = 1;
@@ -102,6 +113,7 @@ int machine_run(struct provider *p, struct call *call, struct arena *a,
 	case MACHINE_RESIZE:
 		return provider_resize(p, c->machine, c->flavor, err);
 	case MACHINE_REBUILD:
+		set_host_key(p, c, a);
 		return provider_rebuild(p, c->machine, &c->spec, err);
 	case MACHINE_GROW:
 		return provider_grow_root_disk(p, c->machine, c->gib, err);

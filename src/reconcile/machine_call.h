@@ -23,6 +23,8 @@ struct machine_call {
 	/* Ours, as they are written down when it succeeded. */
 	const char *flavor_id, *image_id, *volume_id, *tags_digest;
 	struct items group_ids, sources;
+	const char *host_key_seed;
+	int64_t disk; /* which root disk it gets */
 
 	/* The provider's. */
 	const char *machine, *flavor, *volume;

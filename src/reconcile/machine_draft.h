@@ -32,6 +32,11 @@ void draft_move(struct draft *d, const struct machine_step *step);
 /* When and how the machine was seen, when that call has done so. */
 void draft_observed(struct draft *d, const struct machine_call *c);
 
+/* Whether the guest of M, the machine as it was seen, is up; and that one has
+ * taken too long. */
+void draft_ready(struct draft *d, const struct machine *m);
+void draft_late_guest(struct draft *d);
+
 /* A launch that did not come to a machine. */
 void draft_refused(struct draft *d, const struct machine_call *c);
 

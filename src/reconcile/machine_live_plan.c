@@ -172,9 +172,25 @@ static bool is_behind(const struct machine_view *v)
 	       !flavor_fits(v) || !access_fits(v);
 }
 
+/* It runs, and its guest is looked at until it is up, or ought to be. */
+static bool plan_guest(const struct machine_view *v, struct machine_step *ret)
+{
+	const struct readiness *r = &v->s->status.readiness;
+
+	if (r->state != READINESS_WAITING)
+		return false;
+	if (v->now >= r->since + (int64_t)v->facts->launch_ms)
+		plan_do(ret, MACHINE_GUEST_LATE);
+	else
+		plan_look(v, ret);
+	return true;
+}
+
 /* At rest, once it has been looked at since we began. */
 static void plan_still(const struct machine_view *v, struct machine_step *ret)
 {
+	if (plan_guest(v, ret))
+		return;
 	if (!view_unseen(v))
 		plan_rest(ret, 0);
 	else if (v->now < v->look_at)

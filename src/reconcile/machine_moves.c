@@ -67,7 +67,8 @@ static void next_server(struct draft *d)
 	int64_t number = d->has_server ? d->s.number + 1 : 1;
 	struct server next;
 
-	server_begin(&d->i, d->v.flavors[0], number, d->arena, &next);
+	server_begin(&d->i, d->v.flavors[0], number, d->record->random,
+		     d->arena, &next);
 	next.meta.generation = 1;
 	next.meta.created_at = next.meta.updated_at = d->now;
 	if (d->has_server)
@@ -129,6 +130,9 @@ static void gone(struct draft *d)
 	s->status.reason = (struct reason){0};
 	s->status.private_ip = s->status.private_ip6 = NULL;
 	s->status.public_ip = s->status.mac = NULL;
+	s->status.host = s->status.ssh_host_key = NULL;
+	s->status.ports = (struct items){0};
+	s->status.readiness = (struct readiness){0};
 }
 
 static void park(struct draft *d, const struct machine_step *step)
@@ -227,6 +231,9 @@ void draft_move(struct draft *d, const struct machine_step *step)
 		break;
 	case MACHINE_LATE:
 		late(d, step->why);
+		break;
+	case MACHINE_GUEST_LATE:
+		draft_late_guest(d);
 		break;
 	case MACHINE_CHANGE_DONE:
 		change_done(d);

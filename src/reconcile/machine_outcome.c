@@ -88,6 +88,8 @@ static void set_state(struct draft *d, int state)
 	int before = d->s.status.state;
 
 	d->s.status.state = state;
+	if (state != INSTANCE_RUNNING && state != INSTANCE_UNKNOWN)
+		d->s.status.readiness = (struct readiness){0};
 	if (state != before || !d->s.status.deadline)
 		d->s.status.deadline = draft_deadline(d, state);
 	if (state == INSTANCE_RUNNING && !d->i.status.launched_at &&
@@ -132,11 +134,14 @@ static void seen(struct draft *d, const struct machine *m)
 	if (was_resized(d))
 		note_resize(d, d->v.flavors[0]->meta.id);
 	s->status.zone = m->zone;
+	s->status.host = m->host;
 	s->status.private_ip = m->private_ip;
 	s->status.private_ip6 = m->private_ip6;
 	s->status.public_ip = m->public_ip;
 	s->status.mac = m->mac;
+	s->status.ports = m->ports;
 	set_state(d, settled_state(&d->v, m->state));
+	draft_ready(d, m);
 }
 
 /* A machine that is ours now. */
@@ -156,6 +161,7 @@ static void launched(struct draft *d, const struct machine_call *c)
 {
 	adopt(d, &c->found[0]);
 	d->s.asked.tags_digest = c->tags_digest;
+	d->s.status.ssh_host_key = c->spec.host_key.public_line;
 	if (d->s.status.state != INSTANCE_RUNNING)
 		TELL(d, "launched", "%s boots", d->s.status.provider_id);
 }
@@ -240,6 +246,8 @@ static void resized(struct draft *d, const struct machine_call *c)
 static void rebuilt(struct draft *d, const struct machine_call *c)
 {
 	d->s.asked.image_id = c->image_id;
+	d->s.disk = c->disk;
+	d->s.status.ssh_host_key = c->spec.host_key.public_line;
 	d->i.status.change.step = CHANGE_STARTING;
 	set_state(d, INSTANCE_PENDING);
 	if (d->v.facts)
@@ -535,9 +543,11 @@ bool machine_same(const struct machine_view *v, const struct machine_call *c)
 	       same(m->native_state, s->status.native_state) &&
 	       (!m->flavor || !s->status.native_flavor ||
 		same(m->flavor, s->status.native_flavor)) &&
-	       same(m->zone, s->status.zone) &&
+	       same(m->zone, s->status.zone) && same(m->host, s->status.host) &&
 	       same(m->private_ip, s->status.private_ip) &&
 	       same(m->private_ip6, s->status.private_ip6) &&
 	       same(m->public_ip, s->status.public_ip) &&
-	       same(m->mac, s->status.mac);
+	       same(m->mac, s->status.mac) &&
+	       ports_same(&m->ports, &s->status.ports) &&
+	       machine_ready_same(&s->status.readiness, s->status.state, m);
 }

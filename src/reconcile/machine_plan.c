@@ -33,6 +33,7 @@ static const char *const words[MACHINE_DOS] = {
 	[MACHINE_FINISH] = "finish",
 	[MACHINE_PARK] = "park",
 	[MACHINE_LATE] = "late",
+	[MACHINE_GUEST_LATE] = "guest late",
 	[MACHINE_CHANGE_DONE] = "change done",
 	[MACHINE_DROP_CHANGE] = "drop change",
 	[MACHINE_SETTLE] = "settle",

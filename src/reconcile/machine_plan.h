@@ -86,6 +86,7 @@ enum machine_do {
 	MACHINE_FINISH,  /* the documents go, too */
 	MACHINE_PARK,    /* `code`, `why`, `waits_for`, `until` */
 	MACHINE_LATE,    /* it is not known what it does: `why` */
+	MACHINE_GUEST_LATE,  /* it runs, and is not up by now */
 	MACHINE_CHANGE_DONE, /* there is no change any more */
 	MACHINE_DROP_CHANGE, /* likewise, and it was not done: `why` */
 	MACHINE_SETTLE,      /* everything is as it is wanted */

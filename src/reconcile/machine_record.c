@@ -109,12 +109,26 @@ static int shown_provisioning(const struct draft *d)
 		       : PROVISIONING_PROVISIONING;
 }
 
+/* Where nobody looks at the guest, one that runs does well. */
+static int guest_health(int readiness)
+{
+	switch (readiness) {
+	case READINESS_WAITING:
+		return HEALTH_UNKNOWN;
+	case READINESS_UNREADY:
+		return HEALTH_DEGRADED;
+	default:
+		return HEALTH_HEALTHY;
+	}
+}
+
 static int shown_health(const struct draft *d)
 {
 	switch (d->i.status.state) {
 	case INSTANCE_RUNNING:
-		return d->s.status.reason.code ? HEALTH_DEGRADED
-					       : HEALTH_HEALTHY;
+		if (d->s.status.reason.code)
+			return HEALTH_DEGRADED;
+		return guest_health(d->s.status.readiness.state);
 	case INSTANCE_FAILED:
 	case INSTANCE_TERMINATED:
 		return HEALTH_ERROR;
@@ -147,6 +161,9 @@ static void mirror(struct draft *d)
 	i->status.private_ip6 = s->status.private_ip6;
 	i->status.public_ip = s->status.public_ip;
 	i->status.mac = s->status.mac;
+	i->status.ports = s->status.ports;
+	i->status.readiness = s->status.readiness;
+	i->status.ssh_host_key = s->status.ssh_host_key;
 	i->status.native_state = s->status.native_state;
 	if (s->status.observed_at)
 		i->status.observed_at = s->status.observed_at;

@@ -8,7 +8,7 @@
  * What happened is told as events of the instance, with these reasons:
  * launched, running, starting, stopping, stopped, rebooted, retrying, parked,
  * adopted, consistency, expired, slowTermination, terminated, changeStep,
- * changeDone, changeDropped; and for what was asked for and not to be had
+ * changeDone, changeDropped, ready, unready; and for what was asked for and not to be had
  * "offeringRefused" for what the spec says and "offeringRefused1",
  * "offeringRefused2", … for its alternatives, in their order, each with why.
  */
@@ -37,6 +37,10 @@ bool machine_unchanged(const struct machine_view *v,
 /* It is there and as it was; when it is recorded nothing else is written but
  * that it was seen. */
 bool machine_same(const struct machine_view *v, const struct machine_call *c);
+
+/* Of a machine that is in STATE, M tells of its guest what is written. */
+bool machine_ready_same(const struct readiness *was, int state,
+			const struct machine *m);
 
 /* The instance's machine was seen at SEEN, or when its server says, and could
  * not be since: it is not known any more how it is.  That is for readers; what

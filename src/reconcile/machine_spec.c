@@ -141,6 +141,8 @@ static int set_machine(struct work *w, const struct machine_view *v,
 	c->spec.network = kept(a, net->status.backed.provider);
 	c->spec.tags = tags(w, v->i, c->server);
 	c->tags_digest = digest_kept(a, &v->i->meta.tags);
+	c->host_key_seed = kept(a, s->host_key_seed);
+	c->disk = launch ? s->disk : s->disk + 1;
 	set_access(w, v, c);
 	return set_guest(w, v->i, c, err);
 }

@@ -35,6 +35,7 @@ struct memo {
 	struct stale_walk walk;
 	int64_t things_at; /* what is no machine is not listed before */
 	bool listable;     /* it was open, and has tags */
+	bool hurry;        /* all are worth a look */
 };
 
 /* A call for one page, or about one machine. */
@@ -149,6 +150,19 @@ static struct sighting *add_sighting(struct sweep *sweep,
 	return g;
 }
 
+static struct items keep_ports(struct arena *a, const struct items *ports)
+{
+	struct port *to;
+
+	if (!ports->n)
+		return (struct items){0};
+	to = arena_alloc(a, ports->n * sizeof(*to));
+	memcpy(to, ports->at, ports->n * sizeof(*to));
+	for (size_t n = 0; n < ports->n; n++)
+		to[n].address = arena_strdup(a, to[n].address);
+	return (struct items){to, ports->n};
+}
+
 static void keep_machine(struct arena *a, const struct machine *m,
 			 struct machine *ret)
 {
@@ -158,10 +172,14 @@ static void keep_machine(struct arena *a, const struct machine *m,
 		.native_state = keep(a, m->native_state),
 		.flavor = keep(a, m->flavor),
 		.zone = keep(a, m->zone),
+		.host = keep(a, m->host),
 		.private_ip = keep(a, m->private_ip),
 		.private_ip6 = keep(a, m->private_ip6),
 		.public_ip = keep(a, m->public_ip),
 		.mac = keep(a, m->mac),
+		.ports = keep_ports(a, &m->ports),
+		.ready = m->ready,
+		.ready_why = keep(a, m->ready_why),
 		.created_at = m->created_at,
 		.spot = m->spot,
 	};
@@ -593,12 +611,23 @@ static void step(struct work *w)
 				       most_wait(r), 0);
 		m->next_at = work_now(w) + m->pace;
 	}
+	if (m->hurry && !m->sweep) {
+		m->hurry = false;
+		if (m->next_at > m->whole_at + MONITOR_FAST)
+			m->next_at = m->whole_at + MONITOR_FAST;
+	}
 	if (p && !m->sweep && work_now(w) >= m->next_at)
 		begin(w, m);
 	if (m->sweep)
 		go_on(w, m, p);
 	else
 		rest(w, m, r, p != NULL);
+}
+
+void monitor_hurry(struct work *w)
+{
+	((struct memo *)work_memo(w))->hurry = true;
+	work_nudge(w);
 }
 
 static bool wants(const void *object)

@@ -31,3 +31,6 @@
 #include "reconcile/controller.h"
 
 extern const struct controller monitor_controller;
+
+/* Have all of the region's machines looked at soon; W is its work. */
+void monitor_hurry(struct work *w);

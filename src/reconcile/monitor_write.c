@@ -30,6 +30,7 @@ static const char *changed(const struct server *s, const struct machine *m,
 		{"public address", s->status.public_ip, m->public_ip},
 		{"MAC address", s->status.mac, m->mac},
 		{"zone", s->status.zone, m->zone},
+		{"host", s->status.host, m->host},
 		{"size", s->status.native_flavor,
 		 m->flavor ? m->flavor : s->status.native_flavor},
 	};
@@ -39,6 +40,8 @@ static const char *changed(const struct server *s, const struct machine *m,
 			return arena_printf(a, "its %s is %s, not %s",
 					    rows[n].what, or_none(rows[n].is),
 					    or_none(rows[n].was));
+	if (!ports_same(&s->status.ports, &m->ports))
+		return "other ports of its guest are reached from outside";
 	return NULL;
 }
 
@@ -49,6 +52,10 @@ static void tell(struct tx *tx, const struct server *s,
 	const char *other = g->gone ? NULL : changed(s, m, tx_arena(tx));
 	const char *what;
 
+	/* How its guest is, is told in words of its own. */
+	if (!g->gone && !other && m->state == s->status.state &&
+	    same(m->native_state, s->status.native_state))
+		return;
 	if (g->gone)
 		what = "it is no longer at the provider";
 	else if (m->state != s->status.state)

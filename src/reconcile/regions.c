@@ -1,6 +1,7 @@
 #include "reconcile/regions.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "model/region.h"
 #include "provider/front.h"
 #include "reconcile/engine.h"
+#include "reconcile/notices.h"
 #include "store/read.h"
 #include "store/store.h"
 
@@ -23,6 +25,7 @@ struct site {
 	struct ledger ledger;
 	struct queued due; /* when the ledger is worth a look */
 	struct provider *provider;
+	struct notices notices; /* its provider's */
 	struct place place;
 	char *options, *credentials; /* what it was opened with */
 	bool unwanted; /* to be closed when nothing is under way */
@@ -36,6 +39,7 @@ struct regions {
 	struct map by_id;
 	struct queue due;
 	uint64_t calls[ERR_CODE_COUNT];
+	atomic_bool rung; /* a provider has said something */
 };
 
 struct regions *regions_new(const struct regions_conf *conf)
@@ -63,11 +67,21 @@ void regions_free(struct regions *r)
 		provider_close(s->provider);
 		if (s->opening)
 			provider_close(s->opening->provider);
+		notices_release(&s->notices);
 		forget_words(s);
 		free(s);
 	}
 	map_release(&r->by_id);
 	free(r);
+}
+
+/* From any thread. */
+static void ring(void *ctx)
+{
+	struct regions *r = ctx;
+
+	atomic_store(&r->rung, true);
+	r->conf.engine->ring(r->conf.engine->ctx);
 }
 
 struct site *regions_site(struct regions *r, const char *id)
@@ -80,6 +94,7 @@ struct site *regions_site(struct regions *r, const char *id)
 	s->regions = r;
 	assert(strlen(id) < sizeof(s->id));
 	memcpy(s->id, id, strlen(id));
+	notices_init(&s->notices, ring, r);
 	ledger_init(&s->ledger, clock_mono(r->conf.engine->clock));
 	map_add(&r->by_id, s->id, s);
 	return s;
@@ -291,7 +306,9 @@ void site_prepare(struct site *s, const struct region *doc, struct opening *ret)
 			 .folder = e->folder,
 			 .clock = e->clock,
 			 .sleep = e->sleep,
-			 .ctx = e->ctx},
+			 .ctx = e->ctx,
+			 .changed = e->ring ? notices_add : NULL,
+			 .listener = &s->notices},
 	};
 }
 
@@ -343,6 +360,35 @@ void regions_turn(struct regions *r, uint64_t now)
 		pump(CONTAINER_OF(q, struct site, due));
 	if (r->due.len)
 		r->conf.wake(r->conf.ctx, queue_next(&r->due));
+}
+
+struct hearing {
+	void (*fn)(void *ctx, const char *region_id, const char *machine);
+	void *ctx;
+	const char *region;
+};
+
+static void heard(void *ctx, const char *machine)
+{
+	const struct hearing *h = ctx;
+
+	h->fn(h->ctx, h->region, machine);
+}
+
+void regions_hear(struct regions *r,
+		  void (*fn)(void *ctx, const char *region_id,
+			     const char *machine),
+		  void *ctx)
+{
+	struct hearing h = {.fn = fn, .ctx = ctx};
+	struct site *s;
+
+	if (!atomic_exchange(&r->rung, false))
+		return;
+	for (size_t i = 0; (s = map_next(&r->by_id, &i));) {
+		h.region = s->id;
+		notices_take(&s->notices, heard, &h);
+	}
 }
 
 void regions_stats(const struct regions *r, struct regions_stats *ret)

@@ -93,6 +93,13 @@ bool site_withdraw(struct asking *a);
 /* Begin what may begin. */
 void regions_turn(struct regions *r, uint64_t now);
 
+/* What providers say has happened since: FN is told of machines by their ids,
+ * NULL for all of the region. */
+void regions_hear(struct regions *r,
+		  void (*fn)(void *ctx, const char *region_id,
+			     const char *machine),
+		  void *ctx);
+
 void regions_stats(const struct regions *r, struct regions_stats *ret);
 
 /* Each provider that is open, and its region's id. */

@@ -286,6 +286,14 @@ void work_poke(struct work *w)
 		w->poked = w->asking.stale = true;
 }
 
+void work_nudge(struct work *w)
+{
+	if (w->state == WORK_WAITING)
+		queue_now(w);
+	else
+		w->poked = true;
+}
+
 static void call_moved(struct asking *a)
 {
 	work_poke(CONTAINER_OF(a, struct work, asking));

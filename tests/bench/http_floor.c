@@ -99,13 +99,20 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 	return MHD_queue_response(c, MHD_HTTP_OK, f->response);
 }
 
+/* With the head that the server's answer has, for the same bytes to be sent. */
 static struct MHD_Response *fixed(size_t size)
 {
 	char *body = xmalloc(size + 1);
+	struct MHD_Response *r;
 
 	memset(body, 'x', size);
-	return MHD_create_response_from_buffer(size, body,
-					       MHD_RESPMEM_MUST_FREE);
+	r = MHD_create_response_from_buffer(size, body, MHD_RESPMEM_MUST_FREE);
+	if (r) {
+		MHD_add_response_header(r, "Content-Type", "application/json");
+		MHD_add_response_header(r, "ETag", "\"123456\"");
+		MHD_add_response_header(r, "X-Request-Id", "0123456789ab");
+	}
+	return r;
 }
 
 int main(int argc, char **argv)

@@ -179,6 +179,16 @@ static int chatters(struct provider *p, const struct machine_spec *spec,
 	return -1;
 }
 
+static int tells_the_key(struct provider *p, const struct machine_spec *spec,
+			 struct arena *a, struct machine *ret, struct err *err)
+{
+	if (sim()->launch(p, spec, a, ret, err) == 0)
+		return 0;
+	if (spec->host_key.private_key)
+		err_wrap(err, "host_key=%s", spec->host_key.private_key);
+	return -1;
+}
+
 /* Places, each with the id of whom it is let to now; our id is its number. */
 
 static char *let_to(struct provider *p, const char *id)
@@ -337,6 +347,9 @@ const struct animal zoo_launchers[] = {
 	 .machines = {.launch = never_gives_up}},
 	{"repeats user data in its errors", "errors tell no secrets", "launch",
 	 "refusals keep secrets", .machines = {.launch = chatters}},
+	{"repeats the host's key in its errors", "errors tell no secrets",
+	 "launch", "refusals keep secrets",
+	 .machines = {.launch = tells_the_key}},
 	{"reuses ids", "an id is one machine's for ever",
 	 "launch, describe, terminate, list",
 	 "every launch has an id of its own",

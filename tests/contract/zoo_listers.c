@@ -219,6 +219,35 @@ static int lists_old_states(struct provider *p, const struct machine_filter *f,
 	return 0;
 }
 
+static int lists_no_ports(struct provider *p, const struct machine_filter *f,
+			  const char *page, struct arena *a,
+			  struct machine_page *ret, struct err *err)
+{
+	struct machine *m;
+
+	if (sim()->list(p, f, page, a, ret, err) < 0)
+		return -1;
+	m = ours(ret, a);
+	for (size_t i = 0; i < ret->machines.n; i++)
+		m[i].ports = (struct items){0};
+	return 0;
+}
+
+static int lists_no_readiness(struct provider *p,
+			      const struct machine_filter *f, const char *page,
+			      struct arena *a, struct machine_page *ret,
+			      struct err *err)
+{
+	struct machine *m;
+
+	if (sim()->list(p, f, page, a, ret, err) < 0)
+		return -1;
+	m = ours(ret, a);
+	for (size_t i = 0; i < ret->machines.n; i++)
+		m[i].ready = READY_UNTOLD;
+	return 0;
+}
+
 #define PAGING "paging is complete"
 #define WHOLE  "a list has each machine once"
 #define TWO    "{\"pageSize\":2}"
@@ -252,5 +281,11 @@ const struct animal zoo_listers[] = {
 	{"lists every machine as pending", "lists and describe agree", "list",
 	 "lists tell what describe tells",
 	 .machines = {.list = lists_old_states}},
+	{"lists machines without their ports", "lists and describe agree",
+	 "list", "lists tell what describe tells", "{\"publish\":[22]}",
+	 .machines = {.list = lists_no_ports}},
+	{"knows in lists of no guest whether it is up",
+	 "lists and describe agree", "list", "lists tell what describe tells",
+	 "{\"tellsReady\":true}", .machines = {.list = lists_no_readiness}},
 	{0},
 };

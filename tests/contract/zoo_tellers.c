@@ -1,9 +1,11 @@
 /* Drivers that tell what is not so: of machines, of lists, of themselves. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/field_ops.h"
 #include "model/flavor.h"
+#include "model/securitygroup.h"
 #include "model/server.h"
 #include "zoo.h"
 
@@ -174,6 +176,41 @@ static int first_address(struct provider *p, const char *id, struct arena *a,
 	return 0;
 }
 
+/* Which is nobody's in particular. */
+static int one_port(struct provider *p, const char *id, struct arena *a,
+		    struct machine *ret, struct err *err)
+{
+	static struct port port = {22, PROTOCOL_TCP, "203.0.113.9", 2222};
+
+	if (sim()->describe(p, id, a, ret, err) < 0)
+		return -1;
+	ret->ports = (struct items){&port, 1};
+	return 0;
+}
+
+/* It is at another each time that somebody asks. */
+static int moving_port(struct provider *p, const char *id, struct arena *a,
+		       struct machine *ret, struct err *err)
+{
+	struct port *port = arena_alloc(a, sizeof(*port));
+
+	if (sim()->describe(p, id, a, ret, err) < 0)
+		return -1;
+	*port = (struct port){22, PROTOCOL_TCP, "203.0.113.9",
+			      1000 + (int64_t)(cage_of(p)->calls++ % 60000)};
+	ret->ports = (struct items){port, 1};
+	return 0;
+}
+
+static int always_up(struct provider *p, const char *id, struct arena *a,
+		     struct machine *ret, struct err *err)
+{
+	if (sim()->describe(p, id, a, ret, err) < 0)
+		return -1;
+	ret->ready = READY_NOW;
+	return 0;
+}
+
 /* The flavors, to be changed. */
 static struct flavor *flavors(struct catalogue *c, struct arena *a)
 {
@@ -211,6 +248,8 @@ static int console_nowhere(struct provider *p, const char *id,
 {
 	if (sim()->console(p, id, kind, a, ret, err) < 0)
 		return -1;
+	if (ret->fd >= 0)
+		close(ret->fd);
 	*ret = (struct console){.fd = -1};
 	return 0;
 }
@@ -298,6 +337,15 @@ const struct animal zoo_tellers[] = {
 	{"shows addresses from before the stop", "addresses are those of now",
 	 "describe", "lists tell what describe tells",
 	 "{\"keepsAddresses\":false}", .machines = {.describe = first_address}},
+	{"publishes every machine at one port", "a port is one machine's",
+	 "describe", "published ports are a machine's own",
+	 .machines = {.describe = one_port}},
+	{"publishes a machine at ever another port", "ports stay while it runs",
+	 "describe", "published ports are a machine's own",
+	 .machines = {.describe = moving_port}},
+	{"calls a guest up that is off", "only what runs is up", "describe",
+	 "stop and start keep the machine and its tags",
+	 .machines = {.describe = always_up}},
 	{"claims launch tokens", "a fact is so", "facts",
 	 "the same launch again is the same machine",
 	 "{\"launchTokens\":false}", .lie = claims_tokens},

@@ -45,8 +45,8 @@ def in_parallel(server, requests):
         thread.start()
     for thread in threads:
         thread.join()
-    if wrong:
-        raise AssertionError(f"not made: {wrong[0]!r}")
+    if wrong or None in ids:
+        raise AssertionError(f"not made: {wrong[:1]!r}")
     return ids
 
 

@@ -13,6 +13,7 @@ import cloud
 from muster import Client, Decoder, OpenApi, Server, Watch, read_head
 from muster import read_reply, request_bytes, tap, wait_for
 from tenant import Tenant
+from websocket import WebSocket
 
 ORGS, PROJECTS = "/v1/organizations", "/v1/projects"
 ROLES, GROUPS = "/v1/roles", "/v1/groups"
@@ -893,18 +894,16 @@ def statuses(api, server):
                "a body where none is taken")
     is_problem(api("DELETE", at(ORGS, org), raw=b"{}"), 400, "invalid",
                "nor with DELETE")
-    big = b'{"name":"' + b"x" * (1 << 20) + b'"}'
+    big = b'{"name":"' + b"x" * (10 << 20) + b'"}'
     for headers, body, text in (
             ({}, big, "a body that is too large"),
             ({"Transfer-Encoding": "chunked"}, b"", "chunk by chunk as well")):
         with server.connect() as s:
-            try:  # the answer comes before all of it is sent
-                s.sendall(request_bytes("POST", ORGS, server.token, {
-                    "Content-Type": "application/json", **headers}, body))
-                for _ in range(0 if body else 20):
-                    s.sendall(b"20000\r\n" + b"x" * 0x20000 + b"\r\n")
-            except OSError:
-                pass
+            # The answer comes before all of it is sent, and waits.
+            s.sendall(request_bytes("POST", ORGS, server.token, {
+                "Content-Type": "application/json", **headers}, body))
+            for _ in range(0 if body else 80):
+                s.sendall(b"20000\r\n" + b"x" * 0x20000 + b"\r\n")
             is_problem(read_reply(s), 413, "too_large", text)
 
 
@@ -1010,9 +1009,12 @@ def every_noun(api):
     for path in ("/v1/audit", "/v1/login", "/v1/events"):
         if api.get(path).status != 200:
             wrong.append(f"{path}: {api.get(path)!r}")
-    for event in api.get("/v1/events?limit=1").json["items"]:
-        api.get(f"/v1/events/{event['id']}")
-        api.get(f"/v1/events/{event['id']}/events")
+    # What they are about may be going, and they with it.
+    paths = [f"/v1/events/{event['id']}"
+             for event in api.get("/v1/events").json["items"]]
+    if not any(api.get(path).status == 200 and
+               api.get(path + "/events").status == 200 for path in paths):
+        wrong.append(f"{paths}: none can be read")
     for noun in ("allocations", "quotas", "tokens", "groups", "roles",
                  "serviceaccounts", "users", "quotakinds"):
         reply = api.delete(f"/v1/{noun}/{ids[noun]}")
@@ -1065,6 +1067,10 @@ def instance_verbs(api, path):
         reply = settled(lambda: ask(f"{path}/{verb}"))
         if reply.status >= 300:
             wrong.append(f"{verb}: {reply!r}")
+        if verb == "console":
+            target = reply.json["url"].split("/", 3)[3]
+            WebSocket(api.server, f"/{target}").close()
+            api.contract.used.add(("GET", "/v1/instances/{id}/console", 101))
         if not wait_for(lambda: api.get(path).json["status"]["state"] ==
                         state and not api.get(path).json["status"].get(
                             "change", {}).get("action")):
@@ -1171,6 +1177,10 @@ def rates():
     tap.ok(1 <= int(reply["Retry-After"]) <= 2 and
            0 < reply.json["retryAfterMs"] <= 1000 and
            reply.json["retry"] == "later", "and how long", reply.headers)
+    # Some of those after the first may have been let in, and cost what there
+    # was: it is the last word that counts.
+    while reply.status != 429 or reply is replies[first]:
+        reply = api.get(ORGS)
     time.sleep(reply.json["retryAfterMs"] / 1000 + 0.05)
     tap.eq(api.get(ORGS).status, 200, "and after that it is let in")
     tap.eq(api.get("/healthz").status, 200, "probes are not counted")

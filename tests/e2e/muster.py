@@ -101,6 +101,18 @@ def folder():
     return path
 
 
+def made_certificate(name="localhost"):
+    """The files of one that signs itself, and of its key."""
+    home = folder()
+    cert, key = os.path.join(home, "cert.pem"), os.path.join(home, "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", f"/CN={name}", "-addext",
+                    f"subjectAltName=DNS:{name},IP:127.0.0.1", "-keyout", key,
+                    "-out", cert], check=True, stderr=subprocess.DEVNULL)
+    return cert, key
+
+
 def binary():
     if len(sys.argv) < 2:
         sys.exit(f"usage: {sys.argv[0]} MUSTER")

@@ -179,7 +179,10 @@ def user_data(b):
             userData=b64(text), sshCertificateAuthorityId=ca))
     packed = b64(gzip.compress(b"#!/bin/sh\n"))
     taken("gzip when nothing is added", b.create(userData=packed))
-    b.spec("gzip when something is", "userData", userData=packed,
+    taken("gzip when something is", b.create(
+        userData=packed, sshCertificateAuthorityId=ca))
+    b.spec("damaged gzip when something is", "userData",
+           userData=b64(gzip.compress(b"#!/bin/sh\n")[:-1]),
            sshCertificateAuthorityId=ca)
     b.spec("what is of no known format, when something is added", "userData",
            userData=b64("hello"), sshCertificateAuthorityId=ca)

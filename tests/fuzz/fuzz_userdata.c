@@ -1,7 +1,8 @@
 /*
  * User data of any bytes.  Alone it comes out as it went in; with keys to be
  * put in it is refused, or becomes a message of two parts whose boundary is in
- * neither, and the same message every time.
+ * neither, and the same message every time.  What gzip has packed may be
+ * nothing, too, and then the keys are alone.
  */
 
 #include "base/base64.h"
@@ -31,6 +32,13 @@ static void check_message(const char *out, size_t len, const uint8_t *data,
 	MUST(memmem(out, len, "filename=\"muster\"", 17));
 }
 
+static bool is_nothing(const uint8_t *data, size_t size, const char *out,
+		       size_t len)
+{
+	return userdata_format((const char *)data, size) == USERDATA_GZIP &&
+	       len > 14 && memcmp(out, "#cloud-config\n", 14) == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *keys[] = {"ssh-ed25519 AAAA joe"};
@@ -52,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (userdata_compose(text, &some, &a, &out, &len, &err) < 0) {
 		MUST(err.code == ERR_INVALID && err.msg[0]);
 	} else {
-		if (size)
+		if (size && !is_nothing(data, size, out, len))
 			check_message(out, len, data, size);
 		MUST(userdata_compose(text, &some, &a, &again, &len_again,
 				      &err) == 0);

@@ -176,6 +176,12 @@ MUTATIONS = [
           "	    !plan_was_parked(v))\n",
           "	if (v->s->attempt.refused < 0)\n")],
         "machine_plan machine_faults"),
+    Mutation(
+        "a launch's token says which machine it is", 1,
+        [("src/provider/libvirt/domain.c",
+          "	uuid_v5(whose, token, out);\n",
+          "	uuid_v5(whose, token ? \"\" : whose, out);\n")],
+        "domain", whole=False),
 
     # 2. One instance, one server.
     Mutation(
@@ -384,6 +390,12 @@ MUTATIONS = [
           "	if (!s->status.deadline || v->now < s->status.deadline) {\n",
           "	if (s->status.deadline >= 0) {\n")],
         "machine_plan machine"),
+    Mutation(
+        "a guest that does not come up is not waited for for ever", 5,
+        [("src/reconcile/machine_live_plan.c",
+          "	if (v->now >= r->since + (int64_t)v->facts->launch_ms)\n",
+          "	if (r->since < 0)\n")],
+        "machine_live reach", whole=False),
 
     # 6. References hold.
     Mutation(
@@ -440,6 +452,24 @@ MUTATIONS = [
           "	       permit_sees(w->call, w->call->noun->kind, object);\n",
           "	return object && filters_match(&w->filters, object);\n")],
         "tenants rules"),
+    Mutation(
+        "a ticket opens a console once", 7,
+        [("src/api/consoles.c",
+          "		if (!l->relay && now < l->until &&\n",
+          "		if (now < l->until &&\n")],
+        "consoles", whole=False),
+    Mutation(
+        "a ticket is good for its instance", 7,
+        [("src/api/consoles.c",
+          "		    strcmp(l->instance, instance) == 0 &&\n",
+          "		    instance &&\n")],
+        "consoles", whole=False),
+    Mutation(
+        "who may not have a console any more loses it", 7,
+        [("src/api/consoles.c",
+          "		else if (l->relay && check_line(l, &err) < 0)\n",
+          "		else if (!l->relay && check_line(l, &err) < 0)\n")],
+        "consoles", whole=False),
 
     # 8. Absent from a list is not gone.
     Mutation(
@@ -496,6 +526,26 @@ MUTATIONS = [
           "	d.s.status.stale_since = d.now;\n",
           "	d.s.status.stale_since = 0;\n")],
         "looks"),
+    Mutation(
+        "more news than can be kept are news of all", 8,
+        [("src/reconcile/notices.c",
+          "		n->all = true;\n"
+          "		n->n = 0;\n"
+          "		return;\n",
+          "		return;\n")],
+        "notices reach", whole=False),
+    Mutation(
+        "one answer that is missing is no guest that is down", 8,
+        [("src/provider/libvirt/guests.c",
+          "	if (was && g->failures < DOUBTS_MOST) {\n",
+          "	if (was && g->failures < 1) {\n")],
+        "guests", whole=False),
+    Mutation(
+        "what a guest answered was asked in this run of it", 8,
+        [("src/provider/libvirt/guests.c",
+          "	if (g && g->run == t->run) {\n",
+          "	if (g) {\n")],
+        "guests", whole=False),
 
     # 9. Orphans.
     Mutation(
@@ -583,6 +633,23 @@ MUTATIONS = [
           "	return when > l->blocked_until ? when : l->blocked_until;\n",
           "	return when;\n")],
         "ledger engine"),
+    Mutation(
+        "one that is full up can be asked to make room", 10,
+        [("src/reconcile/ledger.c",
+          "	       (err->code != ERR_NONE && !is_full_up(err) &&\n",
+          "	       (err->code != ERR_NONE && err->code != ERR_RATE &&\n"),
+         ("src/reconcile/ledger.c",
+          "static bool is_full_up(const struct err *err)\n"
+          "{\n"
+          "	return err->code == ERR_CAPACITY || err->code == ERR_QUOTA;\n"
+          "}\n", "")],
+        "ledger", whole=False),
+    Mutation(
+        "news are followed no oftener than it is worth asking", 10,
+        [("src/reconcile/machine.c",
+          "	if (step->what == MACHINE_REST && v->now < next)\n",
+          "	if (step->what == MACHINE_REST && next < 0)\n")],
+        "reach", whole=False),
 
     # 11. Secrets.
     Mutation(
@@ -597,6 +664,51 @@ MUTATIONS = [
           "	if (c->has_secrets && s->conf.keys)\n",
           "	if (c->has_secrets && !s)\n")],
         "secrets"),
+    Mutation(
+        "what host keys follow from is a secret", 11,
+        [("src/model/server.c",
+          "	{\"hostKeySeed\", FIELD_STRING, FIELD_READ_ONLY | "
+          "FIELD_SECRET,\n",
+          "	{\"hostKeySeed\", FIELD_STRING, FIELD_READ_ONLY,\n")],
+        "reach", whole=False),
+    Mutation(
+        "each root disk has a host key of its own", 11,
+        [("src/model/server.c",
+          "	snprintf(name, sizeof(name), \"host key/%lld\", "
+          "(long long)disk);\n",
+          "	snprintf(name, sizeof(name), \"host key/%d\", disk > 0);\n")],
+        "reach", whole=False),
+    Mutation(
+        "what is packed has a ceiling", 11,
+        [("src/base/gunzip.c",
+          "		if (!buf_ok(out))\n"
+          "			return Z_BUF_ERROR;\n", "")],
+        "gunzip userdata", whole=False),
+    Mutation(
+        "an image names no other file", 11,
+        [("src/provider/libvirt/qcow2.c",
+          "	if (q->backing_at || q->backing_len)\n",
+          "	if (q->backing_at && q->backing_at > q->file_len)\n")],
+        "qcow2", whole=False),
+    Mutation(
+        "an image has its data in itself", 11,
+        [("src/provider/libvirt/qcow2.c",
+          "	if (q->data_file)\n",
+          "	if (q->data_file && !q->size)\n")],
+        "qcow2", whole=False),
+    Mutation(
+        "files are imported from one folder", 11,
+        [("src/provider/libvirt/import.c",
+          "	    strchr(path + len + 1, '/') || !path[len + 1])\n",
+          "	    !path[len + 1])\n")],
+        "images", whole=False),
+    Mutation(
+        "no link leads out of that folder", 11,
+        [("src/provider/libvirt/import.c",
+          "	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | "
+          "O_NONBLOCK);\n",
+          "	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);\n")],
+        "images", whole=False),
 
     # 12. Acknowledged is durable.
     Mutation(

@@ -110,13 +110,15 @@ static void put_instance(struct world *w, struct instance *i,
 			 const struct flavor *f, char server[40])
 {
 	struct server s = {.meta = {.id = server, .name = i->meta.name}};
+	struct random_seeded r;
 	struct arena a;
 
 	arena_init(&a, (size_t)1 << 20);
+	random_seed(&r, 1);
 	server_id(i->uid, 1, server);
 	i->status.server_id = server;
 	put(w, &instance_kind, i);
-	server_begin(i, f, 1, &a, &s);
+	server_begin(i, f, 1, &r.base, &a, &s);
 	s.meta.id = server;
 	s.meta.name = i->meta.name;
 	s.status.phase = SERVER_LAUNCHED;

@@ -19,6 +19,7 @@ struct asker {
 	unsigned answers;
 	enum err_code code;
 	char text[256];
+	int fd; /* the stream that they were given, which is closed; or -1 */
 };
 
 static void told(struct live_call *c, const struct err *err, const char *text,
@@ -29,11 +30,14 @@ static void told(struct live_call *c, const struct err *err, const char *text,
 	a->answers++;
 	a->code = err ? err->code : ERR_NONE;
 	snprintf(a->text, sizeof(a->text), "%.*s", (int)len, text);
+	a->fd = c->fd;
+	if (c->fd >= 0)
+		CHECK(close(c->fd) == 0);
 }
 
 static struct asker asker(void)
 {
-	return (struct asker){.call = {told}};
+	return (struct asker){.call = {told, -1}, .fd = -1};
 }
 
 static const char *begin(struct yard *y, const char *options)
@@ -75,14 +79,18 @@ static void what_a_machine_has_printed_is_shown(void)
 	yard_close(&y);
 }
 
-static void a_console_has_an_address(void)
+static void a_console_has_an_address_or_is_a_stream(void)
 {
 	struct asker a;
 	struct yard y;
-	const char *id = begin(&y, NULL);
+	const char *id = begin(&y, "{\"consoleUrl\":true}");
 
 	CHECK(console(&y, id, &a) == ERR_NONE);
-	CHECK(strstr(a.text, "://"));
+	CHECK(strstr(a.text, "://") && a.fd == -1);
+	yard_options(&y, "{}");
+	yard_run(&y, 1000);
+	CHECK(console(&y, id, &a) == ERR_NONE);
+	CHECK(!a.text[0] && a.fd >= 0);
 	yard_close(&y);
 }
 
@@ -146,9 +154,11 @@ static void what_the_provider_refuses_is_passed_on(void)
 	yard_close(&y);
 }
 
-static int stream; /* that the provider gives instead of an address */
+static int streams[2]; /* that the provider gives, */
+static size_t n_streams;
+static const char *address; /* and this beside them */
 
-static int stream_only(struct provider *p, const char *id,
+static int give_stream(struct provider *p, const char *id,
 		       enum console_kind kind, struct arena *a,
 		       struct console *ret, struct err *err)
 {
@@ -157,24 +167,76 @@ static int stream_only(struct provider *p, const char *id,
 	(void)kind;
 	(void)a;
 	(void)err;
-	stream = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	*ret = (struct console){.fd = stream};
+	/* Numbers that nobody else gets meanwhile. */
+	streams[n_streams] =
+		fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 700 + (int)n_streams);
+	*ret = (struct console){.url = address, .fd = streams[n_streams++]};
 	return 0;
 }
 
-static void a_stream_is_no_address_and_is_not_kept_open(void)
+static bool is_open(int fd)
 {
-	struct machine_ops machines = *sim_driver.machines;
-	struct driver driver = sim_driver;
+	return fcntl(fd, F_GETFD) != -1;
+}
+
+/* One whose provider gives streams to nothing. */
+static const char *begin_streams(struct yard *y, const char *options,
+				 const char *url)
+{
+	static struct machine_ops machines;
+	static struct driver driver;
+	const char *id = begin(y, options);
+
+	machines = *sim_driver.machines;
+	driver = sim_driver;
+	machines.console = give_stream;
+	driver.machines = &machines;
+	yard_provider(y)->driver = &driver;
+	address = url;
+	n_streams = 0;
+	return id;
+}
+
+static void beside_an_address_no_stream_is_kept(void)
+{
 	struct asker a;
 	struct yard y;
-	const char *id = begin(&y, NULL);
+	const char *id = begin_streams(&y, NULL, "wss://its.own");
 
-	machines.console = stream_only;
-	driver.machines = &machines;
-	yard_provider(&y)->driver = &driver;
-	CHECK(console(&y, id, &a) == ERR_UNSUPPORTED);
-	CHECK(stream >= 0 && fcntl(stream, F_GETFD) == -1);
+	CHECK(console(&y, id, &a) == ERR_NONE);
+	CHECK_STR(a.text, "wss://its.own");
+	CHECK(n_streams == 1 && a.fd == -1 && !is_open(streams[0]));
+	yard_close(&y);
+}
+
+/* Every stream that a provider gave is closed, whatever became of the call. */
+static void no_stream_is_lost_with_an_answer(void)
+{
+	struct asker a = asker();
+	struct yard y;
+	const char *id = begin_streams(&y,
+				       "{\"faults\":[{\"call\":\"console\""
+				       ",\"action\":\"duplicate\"}]}",
+				       NULL);
+
+	CHECK(console(&y, id, &a) == ERR_NONE);
+	CHECK(n_streams == 2 && a.fd == streams[1]);
+	CHECK(!is_open(streams[0]) && !is_open(streams[1]));
+	yard_close(&y);
+	id = begin_streams(&y,
+			   "{\"faults\":[{\"call\":\"console\",\"action\":"
+			   "\"lose\"}]}",
+			   NULL);
+	CHECK(console(&y, id, &a) == ERR_TIMEOUT);
+	CHECK(n_streams == 1 && !is_open(streams[0]));
+	yard_close(&y);
+	id = begin_streams(&y, NULL, NULL);
+	a = asker();
+	live_console(y.engine, id, CONSOLE_SERIAL, &a.call);
+	yard_call(&y, false);
+	CHECK(n_streams == 1 && is_open(streams[0]));
+	yard_crash(&y);
+	CHECK(!a.answers && !is_open(streams[0]));
 	yard_close(&y);
 }
 
@@ -301,11 +363,12 @@ int main(void)
 	RUN(a_look_that_cannot_be_had_is_refused);
 	RUN(so_many_wait_for_a_look_and_no_more);
 	RUN(what_a_machine_has_printed_is_shown);
-	RUN(a_console_has_an_address);
+	RUN(a_console_has_an_address_or_is_a_stream);
 	RUN(nobody_is_asked_where_nobody_can_be);
 	RUN(nor_while_the_region_is_being_opened);
 	RUN(what_the_provider_refuses_is_passed_on);
-	RUN(a_stream_is_no_address_and_is_not_kept_open);
+	RUN(beside_an_address_no_stream_is_kept);
+	RUN(no_stream_is_lost_with_an_answer);
 	RUN(too_many_are_refused);
 	RUN(whoever_still_waits_when_the_engine_goes_hears_nothing);
 	return test_done();

@@ -49,6 +49,13 @@ static void wake(void *ctx, uint64_t mono_ms)
 	y->wake = mono_ms;
 }
 
+static void ring(void *ctx)
+{
+	struct yard *y = ctx;
+
+	y->wake = (uint64_t)y->now;
+}
+
 static void must(int r, const struct err *err)
 {
 	if (r < 0) {
@@ -80,6 +87,7 @@ static void start(struct yard *y)
 		.folder = y->folder,
 		.run = run_job,
 		.wake = wake,
+		.ring = ring,
 		.ctx = y,
 	});
 }
@@ -318,6 +326,7 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 	struct instance *i = ctx;
 	const struct flavor *flavors[OFFERINGS_MOST] = {0};
 	struct alternative what;
+	struct random_seeded r;
 	struct server s;
 	char id[37];
 	size_t n;
@@ -332,7 +341,8 @@ static int create(struct tx *tx, void *ctx, struct err *err)
 		flavors[n] = tx_get(tx, &flavor_kind, what.flavor_id);
 	if (!flavors[0])
 		return err_set(err, ERR_INVALID, "there is no such flavor");
-	server_begin(i, flavors[0], 1, tx_arena(tx), &s);
+	random_seed(&r, strtoull(i->uid + 24, NULL, 16));
+	server_begin(i, flavors[0], 1, &r.base, tx_arena(tx), &s);
 	s.meta.generation = 1;
 	s.meta.created_at = s.meta.updated_at = tx_time(tx);
 	i->status.server_id = s.meta.id;

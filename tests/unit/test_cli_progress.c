@@ -68,6 +68,35 @@ static const struct {
 	 "{\"revision\":6,\"status\":{\"state\":\"ready\","
 	 "\"syncedAt\":\"2026-11-15T09:00:00Z\"}}",
 	 PROGRESS_REACHED},
+	{"one that is on its way up", PROGRESS_UP, NULL,
+	 "{\"revision\":5,\"status\":{\"state\":\"pending\"}}",
+	 PROGRESS_WORKING},
+	{"and runs, and is not up", PROGRESS_UP, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"running\",\"readiness\":"
+	 "{\"state\":\"waiting\"}}}",
+	 PROGRESS_WORKING},
+	{"up", PROGRESS_UP, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"running\",\"readiness\":"
+	 "{\"state\":\"ready\"}}}",
+	 PROGRESS_REACHED},
+	{"up, and somebody has to do something all the same", PROGRESS_UP, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"running\",\"reason\":"
+	 "{\"waitsFor\":\"operator\"}}}",
+	 PROGRESS_REACHED},
+	{"it was up: there is nothing to wait for", PROGRESS_UP, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"running\",\"readiness\":"
+	 "{\"state\":\"unready\"}}}",
+	 PROGRESS_REACHED},
+	{"up, where nobody looks", PROGRESS_UP, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"running\"}}",
+	 PROGRESS_REACHED},
+	{"stuck all the while, and not up", PROGRESS_UP, NULL,
+	 "{\"revision\":5,\"status\":{\"state\":\"pending\",\"reason\":"
+	 "{\"waitsFor\":\"specChange\"}}}",
+	 PROGRESS_FAILED},
+	{"off: there is nothing to wait for", PROGRESS_UP, NULL,
+	 "{\"revision\":6,\"status\":{\"state\":\"stopped\"}}",
+	 PROGRESS_REACHED},
 	{"a deletion does not fail", PROGRESS_GONE, NULL,
 	 "{\"revision\":6,\"status\":{\"state\":\"failed\"}}",
 	 PROGRESS_WORKING},

@@ -11,9 +11,9 @@
 #include "test.h"
 
 static const struct format *const formats[] = {
-	&format_name,  &format_uuid,       &format_tag,
-	&format_text,  &format_base64,     &format_word,
-	&format_email, &format_permission, &format_scoped,
+	&format_name,   &format_uuid, &format_tag,   &format_text,
+	&format_base64, &format_word, &format_email, &format_permission,
+	&format_scoped, &format_user,
 };
 
 /* What each takes, in the same order. */
@@ -22,7 +22,7 @@ static const char *const right[COUNT_OF(formats)] = {
 	"abcdefgh",  "abcdefgh",
 	"abcdefgh",  "abcdefgh",
 	"a.b@c.de",  "nouns:verb",
-	"a-b/c d/e",
+	"a-b/c d/e", "debian_1",
 };
 
 static unsigned hex_at(const char *s)

@@ -222,6 +222,30 @@ static void only_what_concerns_all_stops_all(void)
 	CHECK(ledger_next(&l, 5000));
 }
 
+/* A region whose hosts were full was let nothing delete until room was looked
+ * for again. */
+static void who_has_no_room_can_be_asked_to_make_some(void)
+{
+	static const enum err_code full[] = {ERR_CAPACITY, ERR_QUOTA};
+
+	for (size_t i = 0; i < COUNT_OF(full); i++) {
+		struct ledger_entry make, drop;
+		struct ledger l;
+		struct err err;
+
+		err_set(&err, full[i], "no room");
+		err.scope = ERR_SCOPE_REGION;
+		err.retry_after_ms = 30000;
+		ledger_init(&l, 0);
+		ledger_limit(&l, 9, 0);
+		add(&l, &make, CALL_CREATE);
+		CHECK(ledger_next(&l, 0) == &make);
+		ledger_end(&l, &err, 0);
+		add(&l, &drop, CALL_DELETE);
+		CHECK(ledger_next(&l, 0) == &drop);
+	}
+}
+
 static void begins_nothing_while_it_is_paused(void)
 {
 	struct ledger_entry e;
@@ -269,6 +293,7 @@ int main(void)
 	RUN(leaves_alone_who_says_when_to_come_back);
 	RUN(is_careful_with_who_was_too_busy);
 	RUN(only_what_concerns_all_stops_all);
+	RUN(who_has_no_room_can_be_asked_to_make_some);
 	RUN(begins_nothing_while_it_is_paused);
 	RUN(what_is_put_back_comes_first_and_what_is_removed_not_at_all);
 	return test_done();

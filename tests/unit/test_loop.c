@@ -131,6 +131,21 @@ static void posts_before_a_stop_are_still_run(void)
 	loop_free(n.loop);
 }
 
+static void a_post_that_was_taken_back_is_not_run(void)
+{
+	struct note n = {.loop = loop_new()};
+	struct numbered m = {.note = &n, .number = 1, .post.fn = count_post};
+
+	list_init(&m.post.link);
+	loop_unpost(n.loop, &m.post);
+	loop_post(n.loop, &m.post);
+	loop_unpost(n.loop, &m.post);
+	loop_stop(n.loop);
+	loop_run(n.loop);
+	CHECK(n.count == 0);
+	loop_free(n.loop);
+}
+
 static void hook(void *ctx)
 {
 	struct note *n = ctx;
@@ -251,6 +266,7 @@ int main(void)
 	RUN(a_stopped_or_freed_timer_does_not_fire);
 	RUN(posts_from_another_thread_run_in_order);
 	RUN(posts_before_a_stop_are_still_run);
+	RUN(a_post_that_was_taken_back_is_not_run);
 	RUN(hooks_run_before_each_sleep);
 	RUN(a_poller_tells_what_was_wanted);
 	RUN(an_error_shows_as_what_was_wanted);

@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include "base/mem.h"
 #include "handler.h"
 #include "test.h"
 
@@ -302,6 +303,75 @@ static void chunks_have_a_ceiling_too(void)
 	CHECK(seen.handled == 1);
 }
 
+/* Whether all of a body of LEN bytes after HEAD could be sent. */
+static bool sends_first(struct wire *w, const char *head, size_t len)
+{
+	char *body = xcalloc(1, len);
+	bool sent = wire_puts(w, head) && wire_write(w, body, len);
+
+	free(body);
+	return sent;
+}
+
+/* More than the sockets hold: it is sent only if it is read as well. */
+static void who_sends_too_much_first_still_reads_why(void)
+{
+	static const char *const heads[] = {
+		"PUT / HTTP/1.1\r\n" HOST "Content-Length: 15000000\r\n\r\n",
+		"PUT / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"
+		"e4e1c0\r\n",
+	};
+	struct serving s = {.conf = {.max_body = 1024}};
+
+	start(&s);
+	for (size_t i = 0; i < COUNT_OF(heads); i++) {
+		struct wire w = wire_open(s.address);
+
+		CHECK(sends_first(&w, heads[i], 15000000));
+		CHECK(reply_status(&w, i ? "\r\n0\r\n\r\n" : "") == 413);
+		CHECK(wire_ends(&w));
+		wire_close(&w);
+	}
+	CHECK(drains(&s, 0));
+	CHECK(serving_stats(&s).refused == COUNT_OF(heads));
+	serving_stop(&s, 5000);
+	CHECK(seen.handled == 0);
+}
+
+static void who_sends_without_end_is_cut_off(void)
+{
+	struct serving s = {.conf = {.max_body = 1024}};
+	struct wire w;
+
+	start(&s);
+	w = wire_open(s.address);
+	CHECK(!sends_first(&w,
+			   "PUT / HTTP/1.1\r\n" HOST
+			   "Content-Length: 99999999\r\n\r\n",
+			   99999999));
+	wire_close(&w);
+	CHECK(drains(&s, 0));
+	serving_stop(&s, 5000);
+	CHECK(seen.handled == 0);
+}
+
+/* One answer is enough. */
+static void who_is_told_and_sends_no_more_is_given_up(void)
+{
+	struct serving s = {.conf = {.max_body = 1024, .request_ms = 200}};
+	struct wire w;
+
+	start(&s);
+	w = wire_open(s.address);
+	CHECK(reply_status(&w, "PUT / HTTP/1.1\r\n" HOST
+			       "Content-Length: 2000\r\n\r\n01") == 413);
+	CHECK(wire_ends(&w));
+	CHECK(drains(&s, 0));
+	CHECK(serving_stats(&s).refused == 1);
+	wire_close(&w);
+	serving_stop(&s, 5000);
+}
+
 static void a_cut_body_never_reaches_the_handler(void)
 {
 	struct serving s = {0};
@@ -485,6 +555,9 @@ int main(void)
 	RUN(good_heads_pass_the_guard);
 	RUN(refusals_have_the_callers_body);
 	RUN(chunks_have_a_ceiling_too);
+	RUN(who_sends_too_much_first_still_reads_why);
+	RUN(who_sends_without_end_is_cut_off);
+	RUN(who_is_told_and_sends_no_more_is_given_up);
 	RUN(a_cut_body_never_reaches_the_handler);
 	RUN(slow_senders_are_given_up);
 	RUN(idle_connections_are_closed);

@@ -8,7 +8,7 @@
 
 #include "base/attr.h"
 #include "base/base64.h"
-#include "identity/ssh_wire.h"
+#include "base/ssh_wire.h"
 #include "sshkeys.h"
 #include "test.h"
 

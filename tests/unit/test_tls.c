@@ -147,6 +147,30 @@ static void late_requests_are_told_so(void)
 	serving_stop(&s, 5000);
 }
 
+/* Slowly, so that it is not read to its end in the time a goodbye takes. */
+static void who_sends_too_much_first_still_reads_why(void)
+{
+	struct serving s = secure();
+	struct timespec pause = {.tv_nsec = 100000000};
+	static const char piece[1 << 20];
+	struct wire w;
+
+	s.conf.max_body = 1024;
+	start(&s);
+	w = dial(&s);
+	wire_puts(&w,
+		  "PUT / HTTP/1.1\r\n" HOST "Content-Length: 15728640\r\n\r\n");
+	for (int i = 0; i < 15; i++) {
+		CHECK(wire_write(&w, piece, sizeof(piece)));
+		nanosleep(&pause, NULL);
+	}
+	CHECK(reply_status(&w, "") == 413);
+	CHECK(wire_ends(&w));
+	wire_close(&w);
+	serving_stop(&s, 5000);
+	CHECK(seen.handled == 0);
+}
+
 static void the_clients_address_counts(void)
 {
 	struct serving s = secure();
@@ -310,6 +334,7 @@ int main(void)
 	RUN(a_client_that_leaves_is_seen);
 	RUN(handshakes_have_a_deadline);
 	RUN(late_requests_are_told_so);
+	RUN(who_sends_too_much_first_still_reads_why);
 	RUN(the_clients_address_counts);
 	RUN(a_new_certificate_is_picked_up);
 	RUN(clients_may_show_certificates);

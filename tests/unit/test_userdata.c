@@ -1,5 +1,8 @@
 #include "model/userdata.h"
 
+#define ZLIB_CONST
+#include <zlib.h>
+
 #include "base/attr.h"
 #include "base/base64.h"
 #include "base/buf.h"
@@ -72,7 +75,7 @@ static void without_extras_every_format_is_taken(void)
 	CHECK(userdata_check(NULL, false, "/u", &arena, &err) == 0);
 }
 
-static void with_extras_gzip_and_what_is_unknown_are_refused(void)
+static void with_extras_what_is_unknown_or_damaged_is_refused(void)
 {
 	for (size_t i = 0; i < COUNT_OF(t); i++) {
 		struct err err = {0};
@@ -87,7 +90,7 @@ static void with_extras_gzip_and_what_is_unknown_are_refused(void)
 		CHECK(err.code == ERR_INVALID);
 		CHECK_STR(err.field, "/u");
 		CHECK(strstr(err.msg, t[i].format == USERDATA_GZIP
-					      ? "uncompressed"
+					      ? "damaged"
 					      : "must be cloud-config"));
 	}
 }
@@ -161,6 +164,67 @@ static void each_format_becomes_a_part_beside_ours(void)
 		CHECK(strstr(got, "filename=\"muster\""));
 		CHECK_STR(got, compose(t[i].text, &e));
 	}
+}
+
+/* LEN bytes as gzip packs them, in base64. */
+static const char *pack(const char *text, size_t len)
+{
+	unsigned char *out = arena_alloc(&arena, len + 1024);
+	z_stream z = {0};
+
+	CHECK(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, 0) == Z_OK);
+	z.next_in = (const unsigned char *)text;
+	z.avail_in = (unsigned int)len;
+	z.next_out = out;
+	z.avail_out = (unsigned int)len + 1024;
+	CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
+	len = z.total_out;
+	deflateEnd(&z);
+	return encode((const char *)out, len);
+}
+
+/* As if it had never been packed: what is a message has to become one of the
+ * parts. */
+static void what_is_packed_is_joined_as_it_was_before(void)
+{
+	struct userdata_extras e = {.keys = {keys, 2}}, none = {0};
+
+	for (size_t i = 0; i < COUNT_OF(t); i++) {
+		const char *packed = pack(t[i].text, strlen(t[i].text));
+		const char *got = NULL;
+		struct err err = {0};
+		size_t len = 0;
+		int rc = userdata_compose(packed, &e, &arena, &got, &len, &err);
+
+		if (t[i].format == USERDATA_GZIP ||
+		    t[i].format == USERDATA_OTHER) {
+			CHECK(rc < 0 &&
+			      strstr(err.msg, "must be cloud-config"));
+			continue;
+		}
+		CHECK(rc == 0 && strlen(got) == len);
+		CHECK_STR(got, compose(t[i].text, &e));
+		/* With nothing to be put in it stays packed. */
+		CHECK(userdata_compose(packed, &none, &arena, &got, &len,
+				       &err) == 0);
+		CHECK_STR(encode(got, len), packed);
+	}
+}
+
+static void what_unpacks_to_too_much_is_refused(void)
+{
+	const size_t most = USERDATA_UNPACKED_MOST, bomb = (size_t)32 << 20;
+	char *text = arena_alloc(&arena, bomb);
+	struct err err = {0};
+
+	memset(text, '\n', bomb);
+	memcpy(text, "#!/bin/sh", 9);
+	CHECK(userdata_check(pack(text, most), true, "/u", &arena, &err) == 0);
+	CHECK(userdata_check(pack(text, most + 1), true, "/u", &arena, &err) <
+	      0);
+	CHECK(strstr(err.msg, "262144"));
+	CHECK(userdata_check(pack(text, bomb), true, "/u", &arena, &err) < 0);
+	CHECK(err.code == ERR_INVALID && strstr(err.msg, "262144"));
 }
 
 /* Its head becomes the part's, which cannot begin with an empty line. */
@@ -273,13 +337,15 @@ static void what_an_instance_needs_follows_from_its_fields(void)
 
 int main(void)
 {
-	arena_init(&arena, (size_t)64 << 20);
+	arena_init(&arena, (size_t)256 << 20);
 	RUN(formats_are_known_by_how_they_begin);
 	RUN(without_extras_every_format_is_taken);
-	RUN(with_extras_gzip_and_what_is_unknown_are_refused);
+	RUN(with_extras_what_is_unknown_or_damaged_is_refused);
 	RUN(what_is_too_large_or_no_base64_is_refused);
 	RUN(alone_it_is_left_as_it_is);
 	RUN(each_format_becomes_a_part_beside_ours);
+	RUN(what_is_packed_is_joined_as_it_was_before);
+	RUN(what_unpacks_to_too_much_is_refused);
 	RUN(blanks_before_a_message_are_left_out);
 	RUN(what_cannot_be_put_together_is_refused);
 	RUN(keys_alone_are_a_cloud_config);

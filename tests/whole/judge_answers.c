@@ -73,19 +73,47 @@ static const struct glance_row told_rows[] = {
 	{0},
 };
 
+/* The next secret in what was written: a member whose value is sealed, with one
+ * of the commas around it. */
+static bool next_secret(struct text rest, struct text *ret)
+{
+	static const char begins[] = "\":\"sealed:";
+	const char *at = memmem(rest.at, rest.len, begins, strlen(begins));
+	const char *end;
+
+	if (!at)
+		return false;
+	end = memchr(at + 3, '"', rest.len - (size_t)(at + 3 - rest.at));
+	while (at > rest.at && at[-1] != '"')
+		at--;
+	at--;
+	end = end ? end + 1 : rest.at + rest.len;
+	if (at > rest.at && at[-1] == ',')
+		at--;
+	else if (*end == ',')
+		end++;
+	*ret = (struct text){at, (size_t)(end - at)};
+	return true;
+}
+
 /* What is shown is what was written, but for what only the store sees. */
 bool shows(const struct fact *f, struct text json)
 {
-	static const char *const hidden[] = {
-		"\"userData\":", "\"credentials\":", "\"sshPrivateKey\":"};
+	struct text rest = f->json, secret;
 
-	if (f->of->noun == NOUN_OTHER || text_is(f->json, json))
+	if (f->of->noun == NOUN_OTHER)
 		return true;
-	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
-		if (memmem(f->json.at, f->json.len, hidden[i],
-			   strlen(hidden[i])))
-			return true;
-	return false;
+	while (next_secret(rest, &secret)) {
+		size_t before = (size_t)(secret.at - rest.at);
+
+		if (json.len < before || memcmp(json.at, rest.at, before) != 0)
+			return false;
+		json.at += before;
+		json.len -= before;
+		rest.len -= before + secret.len;
+		rest.at = secret.at + secret.len;
+	}
+	return text_is(rest, json);
 }
 
 static const struct fact *exactly(const struct object *o, int64_t revision)

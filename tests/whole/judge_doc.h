@@ -35,6 +35,7 @@ struct doc {
 	bool protected, paused, public_ip;
 
 	/* What was seen. */
+	struct text health, readiness;
 	struct text state, provisioning, provider_id, deadline, volumes;
 	struct text reason, waits_for, retry_at;
 	struct text uid, server, got_flavor, launched_at, action, step;

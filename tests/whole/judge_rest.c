@@ -116,6 +116,22 @@ static bool is_an_alternative(const struct doc *i, struct text flavor)
 		      flavor.len);
 }
 
+/* Where it is looked at: its guest, which has been up for long, is known to
+ * be. */
+static void check_guest(const struct rest *r, const struct doc *i,
+			const struct sim_machine *m)
+{
+	if (!r->cloud->options->tags || !m->up_at || !is(m->state, SIM_ACTIVE))
+		return;
+	if (!text_eq(i->readiness, "ready") ||
+	    (!i->reason.at && !text_eq(i->health, "healthy")))
+		judge_broken(r->j, JUDGE_STUCK,
+			     "the guest of instance %.*s is up, and it is "
+			     "%.*s, %.*s",
+			     TEXT(i->name), TEXT(i->readiness),
+			     TEXT(i->health));
+}
+
 static void check_machine(const struct rest *r, const struct object *o,
 			  const struct doc *i, const struct doc *s)
 {
@@ -154,6 +170,7 @@ static void check_machine(const struct rest *r, const struct object *o,
 			     TEXT(i->name), wrong, m->state, m->flavor,
 			     m->image);
 	check_volumes(r, o, i);
+	check_guest(r, i, m);
 }
 
 static void check_instance(const struct rest *r, const struct object *o,

@@ -50,6 +50,11 @@ static const struct glance_row change_rows[] = {
 	{0},
 };
 
+static const struct glance_row readiness_rows[] = {
+	WORDS("state", readiness),
+	{0},
+};
+
 static const struct glance_row instance_spec[] = {
 	WORDS("flavorId", flavor),
 	WORDS("imageId", image),
@@ -70,6 +75,8 @@ static const struct glance_row instance_spec[] = {
 static const struct glance_row instance_status[] = {
 	WORDS("state", state),
 	WORDS("provisioning", provisioning),
+	WORDS("health", health),
+	IN("readiness", readiness_rows),
 	IN("reason", reason_rows),
 	WORDS("serverId", server),
 	WORDS("providerId", provider_id),

@@ -100,6 +100,13 @@ static void wake(void *ctx, uint64_t mono_ms)
 	((struct rig *)ctx)->wake = mono_ms;
 }
 
+static void ring(void *ctx)
+{
+	struct rig *r = ctx;
+
+	r->wake = r->mono;
+}
+
 static void live_ask(void *ctx, struct live_question *q)
 {
 	question_ask(((struct rig *)ctx)->engine, q);
@@ -116,6 +123,7 @@ static void boot_engine(struct rig *r)
 		.run = run_job,
 		.sleep = sleep_not,
 		.wake = wake,
+		.ring = ring,
 		.ctx = r,
 	};
 

@@ -1,5 +1,7 @@
 #include "setting.h"
 
+#include <stdio.h>
+
 #include "rig.h"
 
 /* Clouds as they are when they are well; launches are given up soon, so that
@@ -41,11 +43,17 @@ void setting_read(uint32_t number, struct setting *ret)
 	ret->observe_seconds = digit(&number, 2) ? 60 : 10;
 	ret->forgets = digit(&number, 2);
 	ret->batch = 1 + digit(&number, 8);
+	ret->guests = digit(&number, 4);
 }
 
-const char *setting_options(const struct setting *s)
+void setting_options(const struct setting *s, char out[512])
 {
-	return clouds[s->cloud];
+	static const char *const guests[] = {
+		"", "",
+		"\"tellsReady\":true,\"readyMs\":3000,\"publish\":[22],",
+		"\"tellsReady\":true,\"readyMs\":3000,\"tellsChanges\":true,"};
+
+	snprintf(out, 512, "{%s%s", guests[s->guests], clouds[s->cloud] + 1);
 }
 
 struct sim_options setting_weather(const struct start *s, uint32_t what)

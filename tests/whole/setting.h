@@ -18,6 +18,8 @@ struct setting {
 	bool forgets;   /* little history is kept */
 	int64_t observe_seconds;
 	unsigned batch;
+	unsigned guests; /* from 2: it is told whether they are up; 3: and it
+			  * says by itself what happens */
 };
 
 /* A disk on which an installation has a region, an organization and projects,
@@ -33,7 +35,7 @@ struct start {
 void setting_read(uint32_t number, struct setting *ret);
 
 /* The region's options, as JSON. */
-const char *setting_options(const struct setting *s);
+void setting_options(const struct setting *s, char out[512]);
 
 /* The cloud behaves otherwise: variant WHAT. */
 struct sim_options setting_weather(const struct start *s, uint32_t what);

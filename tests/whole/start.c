@@ -14,11 +14,11 @@
 #include "users.h"
 
 /* Those settings that lead to another disk. */
-enum { STARTS = 64 };
+enum { STARTS = 256 };
 
 static unsigned place_of(const struct setting *s)
 {
-	return s->cloud * 8 + s->removes * 4 + s->tight * 2 +
+	return s->guests * 64 + s->cloud * 8 + s->removes * 4 + s->tight * 2 +
 	       (s->observe_seconds > 10);
 }
 
@@ -60,7 +60,7 @@ static void make(struct rig *r, const char *noun, const char *body,
 
 static void furnish(struct rig *r, struct start *s, const struct setting *set)
 {
-	char body[1024], quota[40];
+	char body[1024], quota[40], options[512];
 
 	make(r, "organizations", "{\"name\":\"o\"}", s->organization);
 	snprintf(body, sizeof(body),
@@ -74,11 +74,12 @@ static void furnish(struct rig *r, struct start *s, const struct setting *set)
 			 s->organization);
 		make(r, "projects", body, s->projects[i]);
 	}
+	setting_options(set, options);
 	snprintf(body, sizeof(body),
 		 "{\"name\":\"r\",\"spec\":{\"provider\":\"sim\","
 		 "\"options\":%s,\"syncSeconds\":86400,\"observeSeconds\":%lld,"
 		 "\"orphanPolicy\":\"%s\",\"orphanQuarantineSeconds\":60}}",
-		 setting_options(set), (long long)set->observe_seconds,
+		 options, (long long)set->observe_seconds,
 		 set->removes ? "remove" : "report");
 	make(r, "regions", body, s->region);
 }
@@ -105,10 +106,12 @@ static void build(struct start *s, const struct setting *set)
 {
 	struct rig *r = xcalloc(1, sizeof(*r));
 	struct txn t = {.fn = make_token, .done = made, .ctx = s->token};
+	char options[512];
 
 	random_seed(&r->random, 1);
 	random_seed(&r->chance, 1);
-	s->options = read_options(setting_options(set));
+	setting_options(set, options);
+	s->options = read_options(options);
 	s->keys = keyring_new();
 	keyring_renew(s->keys, &r->random.base);
 	token_make(&r->random.base, s->token);

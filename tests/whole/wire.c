@@ -28,11 +28,13 @@ int sim_link_open(const struct provider_conf *conf,
 	(void)err;
 	*out = xcalloc(1, sizeof(**out));
 	**out = (struct sim_link){conf->ctx, options};
+	sim_cloud_listen((*out)->rig->cloud, conf->changed, conf->listener);
 	return 0;
 }
 
 void sim_link_close(struct sim_link *l)
 {
+	sim_cloud_listen(l->rig->cloud, NULL, NULL);
 	free(l);
 }
 

@@ -1,4 +1,4 @@
-#include "identity/ssh_wire.h"
+#include "base/ssh_wire.h"
 
 #include <string.h>
 
