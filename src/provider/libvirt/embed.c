@@ -103,9 +103,11 @@ static void end_if(pid_t pid, const char *needle)
 
 static void end_all(const char *needle)
 {
-	struct dirent **all = NULL;
-	int n = scandir("/proc", &all, NULL, NULL);
+	struct dirent **all;
+	int n = scandir("/proc", &all, NULL, alphasort);
 
+	if (n < 0)
+		return;
 	for (int i = 0; i < n; i++) {
 		long pid = strtol(all[i]->d_name, NULL, 10);
 
@@ -124,9 +126,11 @@ static int is_talk(const struct dirent *e)
 /* libvirt's folders for talking to them: a socket and a number each. */
 static void remove_talks(const char *place, struct arena *a)
 {
-	struct dirent **all = NULL;
-	int n = scandir(place, &all, is_talk, NULL);
+	struct dirent **all;
+	int n = scandir(place, &all, is_talk, alphasort);
 
+	if (n < 0)
+		return;
 	for (int i = 0; i < n; i++) {
 		const char *one =
 			arena_join(a, place, "/", all[i]->d_name, NULL);
