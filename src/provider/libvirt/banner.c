@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 
-enum { LINE_MS = 60000 };
+enum { LINE_LEAST_MS = 2000, LINE_MOST_MS = 60000 };
 
 union address {
 	struct sockaddr any;
@@ -43,14 +43,26 @@ void banner_close(struct banner_line *l)
 	*l = (struct banner_line){0};
 }
 
+static bool is_old(const struct banner_line *l, uint64_t now)
+{
+	uint64_t most = (l->since - l->first) / 2;
+
+	if (most < LINE_LEAST_MS)
+		most = LINE_LEAST_MS;
+	if (most > LINE_MOST_MS)
+		most = LINE_MOST_MS;
+	return now >= l->since + most;
+}
+
 static void begin(struct banner *b, uint64_t now)
 {
 	struct banner_line *l = &b->line;
 	union address to;
 	socklen_t len = parse(b, &to);
+	uint64_t first = l->open ? l->first : now;
 
 	b->answers = false;
-	if (l->open && now < l->since + LINE_MS)
+	if (l->open && !is_old(l, now))
 		return;
 	banner_close(l);
 	if (!len)
@@ -58,6 +70,7 @@ static void begin(struct banner *b, uint64_t now)
 	l->fd = socket(to.any.sa_family,
 		       SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	l->open = l->fd >= 0;
+	l->first = first;
 	l->since = now;
 	if (l->open && connect(l->fd, &to.any, len) < 0 && errno != EINPROGRESS)
 		banner_close(l);

@@ -11,7 +11,7 @@ enum { BANNERS_MOST = 64 };
 struct banner_line {
 	bool open;
 	int fd;
-	uint64_t since;
+	uint64_t first, since; /* when nothing came at first, and on this */
 	size_t got;
 	char text[4];
 };
@@ -26,8 +26,9 @@ struct banner {
 /* Ask the N of LIST, for MS at most, or until there is something to be read from
  * STOP.  A line on which nothing came is left open for the next time: what is
  * given up is in the way of a guest that boots slowly, for it has to be answered
- * in the end.  It is begun anew after a minute, in which the other end may have
- * been restarted. */
+ * in the end.  It is begun anew after half of what was waited before it, a minute
+ * at most: QEMU calls a guest that is not there ever less often, and one that was
+ * restarted knows of no line. */
 void banners_ask(struct banner *list, size_t n, uint32_t ms, int stop);
 
 void banner_close(struct banner_line *l);
