@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum { PAUSE_MS = 200 };
+enum { PAUSE_MS = 200, HOLD_MS = 60000 };
 
 enum answer {
 	ANSWER_DROPPED, /* it was taken, and nothing came of it */
@@ -17,14 +17,14 @@ enum answer {
 	ANSWER_NO, /* there is no such way */
 };
 
-/* For as long as there is: each connection that is given up is one more that a
- * guest has to answer once it can. */
+/* For long: each connection that is given up is one more that a guest has to
+ * answer once it can.  But one that was restarted meanwhile knows of none. */
 static enum answer listen_to(int fd, uint64_t ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	char byte;
 
-	if (poll(&p, 1, (int)ms) <= 0)
+	if (poll(&p, 1, (int)(ms < HOLD_MS ? ms : HOLD_MS)) <= 0)
 		return ANSWER_DROPPED;
 	return recv(fd, &byte, 1, MSG_PEEK) == 1 ? ANSWER_YES : ANSWER_DROPPED;
 }

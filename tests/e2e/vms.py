@@ -47,33 +47,34 @@ def missing():
     return None
 
 
-def guests(pattern, *words):
-    """Pairs of what PATTERN finds in the name of a QEMU's guest, and its pid;
-    of those in whose arguments each of WORDS is."""
+def commands():
+    """Pairs of a pid and its arguments, each with a NUL behind it."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as file:
-                line = file.read().decode(errors="replace")
+                yield int(pid), file.read().decode(errors="replace")
         except OSError:
             continue
+
+
+def guests(pattern, *words):
+    """Pairs of what PATTERN finds in the name of a QEMU's guest, and its pid;
+    of those in whose arguments each of WORDS is."""
+    for pid, line in commands():
         # Others may be called nearly so.
         name = re.search(f"guest={PREFIX}({pattern}),", line)
         if name and line.split("\0")[0].endswith("x86_64") and \
                 all(word in line for word in words):
-            yield name.group(1), int(pid)
+            yield name.group(1), pid
 
 
 def questions(place):
     """The pids of QEMUs that are asked things in PLACE."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                found = re.search(r"\0(/[^\0]*/lib/qemu)/qmp-[^/\0]*/qmp\.pid\0",
-                                  file.read().decode(errors="replace"))
-        except OSError:
-            continue
+    for pid, line in commands():
+        found = re.search(r"\0(/[^\0]*/lib/qemu)/qmp-[^/\0]*/qmp\.pid\0",
+                          line)
         if found and os.path.realpath(found.group(1)) == place:
-            yield int(pid)
+            yield pid
 
 
 def processes(*words):
