@@ -1,5 +1,6 @@
 #include <assert.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "http/request_priv.h"
 
@@ -28,19 +29,21 @@ void answer_send(struct request *r, unsigned status,
 		 struct MHD_Response *response)
 {
 	struct conn *c = r->conn;
-	bool held = r->phase == PHASE_HELD;
 
-	/* On failure a held request is resumed all the same; request_call()
-	 * then closes its connection. */
-	(void)MHD_queue_response(c->mhd, status, response);
-	MHD_destroy_response(response);
 	timer_free(r->timer);
 	r->timer = NULL;
-	if (!held)
+	if (r->phase != PHASE_HELD) {
+		(void)MHD_queue_response(c->mhd, status, response);
+		MHD_destroy_response(response);
 		return;
+	}
+	/* It may be queued only when it is asked for, by request_call(). */
+	r->status = status;
+	r->response = response;
 	request_rest(r);
 	list_remove(&r->link);
-	MHD_resume_connection(c->mhd);
+	if (!request_wake(r))
+		MHD_resume_connection(c->mhd);
 	server_poke(r->server);
 }
 
@@ -77,18 +80,29 @@ static struct MHD_Response *make(struct request *r, const struct reply *reply)
 	return response;
 }
 
+static const char *kept_header(const struct request *r, const char *name)
+{
+	const struct kept_header *h = r->kept;
+
+	while (h && strcasecmp(h->name, name) != 0)
+		h = h->next;
+	return h ? h->value : NULL;
+}
+
 static const char *answer_get_header(struct exchange *x, const char *name)
 {
 	struct request *r = of(x);
 
 	if (r->phase == PHASE_ORPHAN)
-		return NULL;
+		return kept_header(r, name);
 	return MHD_lookup_connection_value(r->conn->mhd, MHD_HEADER_KIND, name);
 }
 
 static void answer_orphan(struct request *r)
 {
 	r->over = true;
+	if (r->server)
+		request_rest(r);
 	if (!r->known)
 		request_free(r);
 }
@@ -155,7 +169,8 @@ static void answer_after(struct exchange *x, uint64_t ms,
 {
 	struct request *r = of(x);
 
-	if (r->phase != PHASE_CALLED && r->phase != PHASE_HELD)
+	if (!r->server || (r->phase != PHASE_CALLED && r->phase != PHASE_HELD &&
+			   r->phase != PHASE_ORPHAN))
 		return;
 	if (!r->timer)
 		r->timer = timer_new(r->server->loop, on_after, r);

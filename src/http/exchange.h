@@ -4,8 +4,8 @@
  * The server makes one when a request has arrived whole, and calls the handler
  * once.  The handler answers exactly once, then or later: with a reply, with a
  * stream, or with an upgrade (websocket.h).  A reply ends the exchange: do not
- * touch it afterwards.  A client that leaves before its held reply is not
- * noticed; the reply goes nowhere.
+ * touch it afterwards.  A client that leaves before its held reply changes
+ * nothing; the reply goes nowhere.
  *
  * The server is one implementation of the table; the simulator has another.
  * Loop thread only.

@@ -13,6 +13,12 @@ enum { SPARE_MOST = 4096 };
  * kernel's, and some close their side once they have asked. */
 enum { GONE_MS = 200 };
 
+/* A held request waits for the disk, and most of them wait for a moment.  To
+ * suspend its connection and resume it takes three calls of the kernel's; so for
+ * this long it stays where libmicrohttpd asks for its answer in every run.  Not
+ * too many of them, for that takes time, too. */
+enum { AWAKE_MS = 20, AWAKE_MOST = 512 };
+
 #define ARENA_MOST ((size_t)256 << 20)
 
 /* A buffer this small keeps its memory for the next request. */
@@ -69,6 +75,8 @@ static void put_spare(struct request *r)
 	timer_free(r->timer);
 	list_remove(&r->link);
 	list_remove(&r->rest);
+	if (r->response)
+		MHD_destroy_response(r->response);
 	if (s->n_spare == SPARE_MOST) {
 		r->timer = NULL;
 		request_free(r);
@@ -240,6 +248,31 @@ void request_rest(struct request *r)
 	s->worked_ms = loop_now(s->loop);
 }
 
+static void hold(struct request *r)
+{
+	struct server *s = r->server;
+
+	r->phase = PHASE_HELD;
+	r->since = loop_now(s->loop);
+	list_add(&s->held, &r->link);
+	if (!r->timer)
+		request_work(r);
+	r->awake = !r->timer && s->awake < AWAKE_MOST;
+	if (r->awake)
+		s->awake++;
+	else
+		MHD_suspend_connection(r->conn->mhd);
+}
+
+bool request_wake(struct request *r)
+{
+	bool was = r->awake;
+
+	r->server->awake -= was;
+	r->awake = false;
+	return was;
+}
+
 static enum MHD_Result deliver(struct request *r)
 {
 	struct server *s = r->server;
@@ -255,11 +288,27 @@ static enum MHD_Result deliver(struct request *r)
 	r->base.body = buf_str(&r->body);
 	r->base.body_len = r->body.len;
 	s->conf.handle(s->conf.ctx, &r->base);
-	if (r->phase == PHASE_CALLED) {
-		r->phase = PHASE_HELD;
-		list_add(&s->held, &r->link);
-		if (!r->timer)
-			request_work(r);
+	if (r->phase == PHASE_CALLED)
+		hold(r);
+	return MHD_YES;
+}
+
+/* libmicrohttpd asks for the answer of a request that was held. */
+static enum MHD_Result ask(struct request *r)
+{
+	struct server *s = r->server;
+	struct MHD_Response *response = r->response;
+	enum MHD_Result queued;
+
+	if (response) {
+		s->moved = true;
+		r->response = NULL;
+		queued = MHD_queue_response(r->conn->mhd, r->status, response);
+		MHD_destroy_response(response);
+		return queued;
+	}
+	if (loop_now(s->loop) >= r->since + AWAKE_MS) {
+		request_wake(r);
 		MHD_suspend_connection(r->conn->mhd);
 	}
 	return MHD_YES;
@@ -276,6 +325,9 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 	struct server *s = ctx;
 	struct request *r = *request;
 
+	if (!s->dead && (r->phase == PHASE_HELD || r->response))
+		return ask(r);
+	s->moved = true;
 	if (s->dead || (r->phase == PHASE_NEW && r->conn->dismissed))
 		return MHD_NO;
 	switch (r->phase) {
@@ -296,8 +348,36 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 	case PHASE_ORPHAN:
 		break;
 	}
-	/* Resumed without an answer, because none could be queued. */
+	/* Asked again, because its answer could not be queued. */
 	return MHD_NO;
+}
+
+static enum MHD_Result keep_header(void *ctx, enum MHD_ValueKind kind,
+				   const char *name, const char *value)
+{
+	struct request *r = ctx;
+	struct kept_header *h = arena_alloc(&r->arena, sizeof(*h));
+
+	(void)kind;
+	h->name = arena_strdup(&r->arena, name);
+	h->value = arena_strdup(&r->arena, value ? value : "");
+	h->next = r->kept;
+	r->kept = h;
+	return MHD_YES;
+}
+
+/* From now on R is its handler's alone.  What lay in the connection, which does
+ * not stay, is kept: a transaction may be run again, and look at it again. */
+static void become_orphan(struct request *r)
+{
+	r->phase = PHASE_ORPHAN;
+	r->base.method = arena_strdup(&r->arena, r->base.method);
+	r->base.peer = arena_strdup(&r->arena, r->base.peer);
+	if (r->base.tls_subject)
+		r->base.tls_subject =
+			arena_strdup(&r->arena, r->base.tls_subject);
+	MHD_get_connection_values(r->conn->mhd, MHD_HEADER_KIND, keep_header,
+				  r);
 }
 
 void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
@@ -314,6 +394,14 @@ void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
 		return;
 	c = r->conn;
 	c->request = NULL;
+	c->server->moved = true;
+	/* Its client left; what it asked for goes on. */
+	if (r->phase == PHASE_HELD) {
+		request_wake(r);
+		become_orphan(r);
+		r->conn = NULL;
+		return;
+	}
 	if (r->phase == PHASE_ORPHAN) {
 		r->known = false;
 		r->conn = NULL;
@@ -331,18 +419,17 @@ void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
 
 void request_orphan(struct request *r)
 {
-	assert(r->phase == PHASE_HELD);
+	struct MHD_Connection *mhd = r->conn ? r->conn->mhd : NULL;
+	bool asleep = mhd && !request_wake(r);
+
 	request_rest(r);
-	r->phase = PHASE_ORPHAN;
-	r->known = true;
+	if (mhd)
+		become_orphan(r);
+	r->known = mhd != NULL;
 	r->server = NULL;
 	list_remove(&r->link);
 	timer_free(r->timer);
 	r->timer = NULL;
-	/* These lie in the connection, which does not stay. */
-	r->base.method = arena_strdup(&r->arena, r->base.method);
-	r->base.peer = arena_strdup(&r->arena, r->base.peer);
-	if (r->base.tls_subject)
-		r->base.tls_subject =
-			arena_strdup(&r->arena, r->base.tls_subject);
+	if (asleep)
+		MHD_resume_connection(mhd);
 }

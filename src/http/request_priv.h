@@ -2,8 +2,8 @@
  * request_priv - one request inside the server: the exchange behind exchange.h.
  *
  * Made when its first line has come, kept until libmicrohttpd is done with it,
- * then used again.  A request that is held when its server goes becomes an
- * orphan, which lives until its handler answers it.
+ * then used again.  A request that is held when its client or its server goes
+ * becomes an orphan, which lives until its handler answers it.
  */
 #pragma once
 
@@ -23,17 +23,27 @@ enum phase {
 	PHASE_ORPHAN,
 };
 
+struct kept_header {
+	struct kept_header *next;
+	const char *name, *value;
+};
+
 struct request {
 	struct exchange base;  /* first: cast from struct exchange */
-	struct server *server; /* NULL for an orphan */
-	struct conn *conn;
-	struct list link; /* in held, streams, websockets or spare */
+	struct server *server; /* NULL: it is gone */
+	struct conn *conn;     /* NULL: its client left */
+	struct list link;      /* in held, streams, websockets or spare */
 	enum phase phase;
 	bool known;     /* libmicrohttpd may still name this orphan */
 	bool over;      /* this orphan has been answered */
 	bool last;      /* its connection takes no other after it */
 	bool works;     /* held, and counted in the server's working */
-	size_t dropped; /* of a body that nobody wants */
+	bool awake;     /* held, and not suspended */
+	uint64_t since; /* when it was held */
+	unsigned status;
+	struct MHD_Response *response; /* of one held, until it is asked for */
+	struct kept_header *kept;      /* an orphan's */
+	size_t dropped;                /* of a body that nobody wants */
 	size_t target_len;
 	char target[192];
 	struct arena arena;
@@ -67,10 +77,13 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
 		  enum MHD_RequestTerminationCode why);
 
+/* A held request is about to go on.  False: its connection is suspended. */
+bool request_wake(struct request *r);
+
 /* R no longer works: it is answered, or waits for something else. */
 void request_rest(struct request *r);
 
-/* The server goes: from now on R is its handler's alone. */
+/* The server goes: from now on R, which is held, is its handler's alone. */
 void request_orphan(struct request *r);
 void request_free(struct request *r);
 

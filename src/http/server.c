@@ -16,6 +16,10 @@
  * again after so long. */
 enum { RUNS_MOST = 4, TURN_MS = 10 };
 
+/* While requests are held awake, how soon it runs again although nothing seems
+ * to go on: others may be ready that cannot be told from them. */
+enum { AWAKE_AGAIN_MS = 1 };
+
 /* How long a stop waits for the first request of a connection that came just
  * before it. */
 enum { FRESH_MS = 250 };
@@ -36,6 +40,7 @@ static void run(struct server *s)
 		s->turn_ms = clock_mono(&clock_system);
 	s->dirty = false;
 	s->ran = true;
+	s->moved = false;
 	MHD_run(s->mhd);
 }
 
@@ -54,6 +59,9 @@ static bool wants_run(struct server *s)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
+	/* Those who wait for an answer are always ready for it. */
+	if (s->awake && !s->moved)
+		return s->dirty;
 	return s->dirty || (MHD_get_timeout(s->mhd, &ms) == MHD_YES && ms == 0);
 }
 
@@ -114,6 +122,8 @@ static void before_sleep(void *ctx)
 	s->last_ms = server_turn(s);
 	if (s->ran && wants_run(s))
 		timer_set(s->again, 0);
+	else if (s->ran && s->awake)
+		timer_set(s->again, AWAKE_AGAIN_MS);
 	s->ran = false;
 	listen_note(s);
 }
@@ -358,12 +368,8 @@ static void cut_off(struct server *s)
 
 	s->dead = true;
 	while (!list_empty(&s->held)) {
-		struct request *r =
-			CONTAINER_OF(s->held.next, struct request, link);
-		struct MHD_Connection *mhd = r->conn->mhd;
-
-		request_orphan(r);
-		MHD_resume_connection(mhd);
+		l = s->held.next;
+		request_orphan(CONTAINER_OF(l, struct request, link));
 	}
 	for (l = s->streams.next; l != &s->streams; l = l->next)
 		stream_doom(CONTAINER_OF(l, struct request, link));

@@ -103,6 +103,7 @@ static ssize_t stream_read(void *ctx, uint64_t pos, char *to, size_t max)
 	struct request *r = ctx;
 
 	(void)pos;
+	r->server->moved = true;
 	if (r->doomed)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (r->taken == r->out.len && may_fill(r)) {

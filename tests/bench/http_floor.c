@@ -5,9 +5,9 @@
  *
  *   bench_http_floor BYTES [hold]     prints the address it listens on
  *
- * With "hold" no request is answered at once: it is suspended, as one is that
- * waits for the disk, and resumed with all others when the loop has nothing
- * else to do.
+ * With "hold" no request is answered at once: it is asked for its answer again,
+ * as one is that waits for the disk, and has it with all others when the loop has
+ * nothing else to do.
  */
 #include <microhttpd.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct floor {
 	struct timer *again;
 	bool ran;
 	bool hold;
-	struct MHD_Connection *held[CONNECTIONS_MOST];
+	bool answers; /* those that are held */
 	size_t n_held;
 };
 
@@ -46,13 +46,13 @@ static void on_again(void *ctx)
 	run(ctx);
 }
 
+/* They are asked in one run, and sent in the next. */
 static void answer_held(struct floor *f)
 {
-	for (size_t i = 0; i < f->n_held; i++) {
-		MHD_queue_response(f->held[i], MHD_HTTP_CREATED, f->response);
-		MHD_resume_connection(f->held[i]);
-	}
 	f->n_held = 0;
+	f->answers = true;
+	run(f);
+	f->answers = false;
 	run(f);
 }
 
@@ -91,12 +91,12 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c,
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	if (f->hold) {
-		f->held[f->n_held++] = c;
-		MHD_suspend_connection(c);
+	if (f->hold && !f->answers) {
+		f->n_held++;
 		return MHD_YES;
 	}
-	return MHD_queue_response(c, MHD_HTTP_OK, f->response);
+	return MHD_queue_response(c, f->hold ? MHD_HTTP_CREATED : MHD_HTTP_OK,
+				  f->response);
 }
 
 /* With the head that the server's answer has, for the same bytes to be sent. */
