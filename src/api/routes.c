@@ -260,6 +260,12 @@ const char *const *route_words(const struct route *r, const struct noun *n)
 	return r->handle == handle_get ? n->read_words : NULL;
 }
 
+static bool route_fits(struct call *c, const struct route *r)
+{
+	return path_fits(c, r->path) &&
+	       (!c->noun || route_has(r, c->noun->kind));
+}
+
 int route_find(struct call *c, const char *method, struct buf *allow,
 	       struct err *err)
 {
@@ -267,16 +273,14 @@ int route_find(struct call *c, const char *method, struct buf *allow,
 		method = "GET";
 	/* The noun stands in the second place: "/v1/tokens/{id}/rotate". */
 	c->noun = c->uri.n_segments > 1 ? noun_find(c->uri.segments[1]) : NULL;
-	for (const struct route *r = routes; r->method; r++) {
-		if (!path_fits(c, r->path) ||
-		    (c->noun && !route_has(r, c->noun->kind)))
-			continue;
-		if (strcmp(r->method, method) == 0) {
+	for (const struct route *r = routes; r->method; r++)
+		if (strcmp(r->method, method) == 0 && route_fits(c, r)) {
 			c->route = r;
 			return 0;
 		}
-		allow_add(allow, r->method);
-	}
+	for (const struct route *r = routes; r->method; r++)
+		if (route_fits(c, r))
+			allow_add(allow, r->method);
 	if (!allow->len)
 		return err_set(err, ERR_NOT_FOUND, "there is nothing at %s",
 			       c->uri.path);
