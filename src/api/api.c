@@ -400,6 +400,11 @@ void api_handle(void *ctx, struct exchange *x)
 		call_fail(c, &err);
 		return;
 	}
-	if (find_route(c) && admit_call(c))
+	if (!find_route(c))
+		return;
+	/* While it is found out who is calling. */
+	if (c->id && c->noun)
+		store_expect(api->conf.store, c->noun->kind, c->id);
+	if (admit_call(c))
 		go_on(c);
 }

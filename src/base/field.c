@@ -405,7 +405,8 @@ static void move_object(const struct field *fields, void *object,
 		move_member(f, (char *)object + offset, b);
 }
 
-void *field_copy(const struct field *fields, size_t size, const void *object)
+size_t field_copy_size(const struct field *fields, size_t size,
+		       const void *object)
 {
 	/* Counting changes nothing, so that it may be done on the original. */
 	union {
@@ -416,9 +417,21 @@ void *field_copy(const struct field *fields, size_t size, const void *object)
 
 	cut(&b, size);
 	move_object(fields, original.write, &b);
-	b.base = xmalloc(b.used);
-	b.used = 0;
+	return b.used;
+}
+
+void *field_copy_to(const struct field *fields, size_t size, const void *object,
+		    void *to)
+{
+	struct block b = {.base = to};
+
 	memcpy(cut(&b, size), object, size);
-	move_object(fields, b.base, &b);
-	return b.base;
+	move_object(fields, to, &b);
+	return to;
+}
+
+void *field_copy(const struct field *fields, size_t size, const void *object)
+{
+	return field_copy_to(fields, size, object,
+			     xmalloc(field_copy_size(fields, size, object)));
 }

@@ -31,6 +31,12 @@ void field_encode(const struct field *fields, const void *object,
 /* A copy with everything it points to, in one block to free(). */
 void *field_copy(const struct field *fields, size_t size, const void *object);
 
+/* The same at TO, which has room for so many bytes, where a pointer may be. */
+size_t field_copy_size(const struct field *fields, size_t size,
+		       const void *object);
+void *field_copy_to(const struct field *fields, size_t size, const void *object,
+		    void *to);
+
 /* The row at a path ("spec.flavorId"), and where its member is in OBJECT
  * (both may be NULL); NULL when there is no such path. */
 const struct field *field_find(const struct field *fields, const char *path,

@@ -6,8 +6,7 @@
 
 #include "base/mem.h"
 
-/* Many sets have a single member: that of a name, for one. */
-enum { RUN_MOST = 64, RUN_FIRST = 1 };
+enum { RUN_MOST = 64, RUN_FIRST = 4 };
 
 /* The first bytes of a key are kept beside its owner: most comparisons end
  * there, and need not fetch the key from wherever it is. */
@@ -52,7 +51,8 @@ void sorted_release(struct sorted *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		free(s->tops[i].run);
-	free(s->tops);
+	if (s->room)
+		free(s->tops);
 	sorted_init(s, s->key);
 }
 
@@ -182,14 +182,44 @@ static void put(struct sorted *s, size_t at, size_t i, struct member m)
 	s->count++;
 }
 
+/* Many sets have a single member: that of a name, for one. */
+static bool is_single(const struct sorted *s)
+{
+	return !s->room && s->count;
+}
+
+static bool is_only(const struct sorted *s, const char *key)
+{
+	return is_single(s) && strcmp(s->key(s->only), key) == 0;
+}
+
+/* The first run, with what was the only member. */
+static void begin_runs(struct sorted *s)
+{
+	void *only = is_single(s) ? s->only : NULL;
+
+	s->tops = s->room ? s->tops : NULL;
+	s->count = 0;
+	insert_run(s, 0, run_new(RUN_FIRST));
+	if (only)
+		put(s, 0, 0, (struct member){sought(s->key(only)).head, only});
+}
+
 bool sorted_add(struct sorted *s, void *member)
 {
 	const struct sought w = sought(s->key(member));
 	struct sorted_run *r;
 	size_t at, i;
 
+	if (is_only(s, w.key))
+		return false;
+	if (!s->room && !s->count) {
+		s->only = member;
+		s->count = 1;
+		return true;
+	}
 	if (!s->n)
-		insert_run(s, 0, run_new(RUN_FIRST));
+		begin_runs(s);
 	if (is_last(s, &w)) {
 		at = s->n - 1;
 		r = s->tops[at].run;
@@ -224,6 +254,8 @@ void *sorted_get(const struct sorted *s, const char *key)
 	const struct sorted_run *r;
 	size_t i;
 
+	if (is_only(s, key))
+		return s->only;
 	if (!s->n)
 		return NULL;
 	r = s->tops[find_run(s, &w)].run;
@@ -257,6 +289,10 @@ void *sorted_remove(struct sorted *s, const char *key)
 	const struct sought w = sought(key);
 	size_t at, i;
 
+	if (is_only(s, key)) {
+		s->count = 0;
+		return s->only;
+	}
 	if (!s->n)
 		return NULL;
 	at = find_run(s, &w);
@@ -269,6 +305,8 @@ struct sorted_walk sorted_from(const struct sorted *s, const char *after)
 	struct sorted_walk w = {s, 0, 0};
 	struct sought after_that;
 
+	if (after && is_single(s))
+		w.i = strcmp(s->key(s->only), after) <= 0;
 	if (!after || !s->n)
 		return w;
 	after_that = sought(after);
@@ -281,6 +319,8 @@ struct sorted_walk sorted_from(const struct sorted *s, const char *after)
 
 void *sorted_next(struct sorted_walk *w)
 {
+	if (is_single(w->set))
+		return w->i++ ? NULL : w->set->only;
 	while (w->run < w->set->n) {
 		const struct sorted_run *r = w->set->tops[w->run].run;
 

@@ -2,7 +2,8 @@
  * sorted - a set of pointers in the order of their keys.
  *
  * Kept as runs of up to 64, so that an insert moves little memory at any size
- * and a walk is a walk over arrays.  The key of a member is a string found by
+ * and a walk is a walk over arrays; a single member, as most sets have, takes no
+ * memory.  The key of a member is a string found by
  * the set's key function; no two members have the same.
  *
  * A set must not change while it is walked.
@@ -16,7 +17,10 @@ struct sorted_top;
 
 struct sorted {
 	const char *(*key)(const void *member);
-	struct sorted_top *tops;
+	union {
+		struct sorted_top *tops;
+		void *only; /* without any run: the single member */
+	};
 	size_t n, room; /* runs */
 	size_t count;   /* members */
 };

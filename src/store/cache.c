@@ -375,7 +375,7 @@ static void count(struct entry *e, int by)
 static void set_json(struct version *v, const struct kind *k, bool secrets)
 {
 	struct buf json = BUF_INIT((size_t)8 << 20);
-	char *begin;
+	const char *begin;
 
 	if (!v->record.object)
 		return;
@@ -392,13 +392,27 @@ static void set_json(struct version *v, const struct kind *k, bool secrets)
 	v->record.len = v->line_len - (size_t)(begin - v->line) - 1;
 }
 
+/* Most changes write a single object. */
+static void grow(struct change *change)
+{
+	struct version **was = change->versions;
+
+	if (!was) {
+		change->versions = &change->one;
+		change->room = 1;
+		return;
+	}
+	change->room *= 2;
+	change->versions = xrealloc(was == &change->one ? NULL : was,
+				    change->room, sizeof(struct version *));
+	if (was == &change->one)
+		change->versions[0] = change->one;
+}
+
 static void join(struct change *change, struct version *v)
 {
-	if (change->n == change->room) {
-		change->room = change->room ? 2 * change->room : 1;
-		change->versions = xrealloc(change->versions, change->room,
-					    sizeof(struct version *));
-	}
+	if (change->n == change->room)
+		grow(change);
 	v->place = change->n;
 	v->change = change;
 	change->versions[change->n++] = v;
@@ -445,25 +459,38 @@ static void set_name(struct entry *e)
 		take_name(e, key);
 }
 
+/* One piece of memory: a version, its object and its line.  A reader needs the
+ * first two, and finds the second beside the first. */
+static struct version *version_new(const struct kind *k, const void *object,
+				   const char *line, size_t line_len)
+{
+	size_t size = object ? field_copy_size(k->fields, k->size, object) : 0;
+	struct version *v = xmalloc(sizeof(*v) + size + line_len + 1);
+	char *to = (char *)(v + 1) + size;
+
+	*v = (struct version){.line = to, .line_len = line_len};
+	memcpy(to, line, line_len);
+	to[line_len] = '\0';
+	v->record.kind = k;
+	if (object)
+		v->record.object =
+			field_copy_to(k->fields, k->size, object, v + 1);
+	return v;
+}
+
 struct version *cache_add(struct cache *c, struct change *change,
 			  const char *id, const void *object, const char *line,
 			  size_t line_len)
 {
-	struct version *v = xmalloc(sizeof(*v) + line_len + 1);
+	struct version *v = version_new(c->kind, object, line, line_len);
 	struct entry *e = cache_find(c, id);
 	struct each each = {add_key, NULL};
 
 	if (!e)
 		e = entry_new(c, id);
-	*v = (struct version){.entry = e, .line_len = line_len};
-	memcpy(v->line, line, line_len);
-	v->line[line_len] = '\0';
-	v->record.kind = c->kind;
+	v->entry = e;
 	v->record.id = e->id;
 	v->record.revision = change->revision;
-	if (object)
-		v->record.object =
-			field_copy(c->kind->fields, c->kind->size, object);
 	set_json(v, c->kind, c->has_secrets);
 	join(change, v);
 	count(e, -1);
@@ -498,12 +525,6 @@ struct entry *cache_named(const struct cache *c, const void *object)
 
 static void version_free(struct version *v)
 {
-	union {
-		const void *read;
-		void *write;
-	} object = {v->record.object};
-
-	free(object.write);
 	free(v->public_json);
 	free(v);
 }

@@ -57,6 +57,7 @@ struct change {
 	uint64_t revision;
 	int64_t at;
 	struct version **versions; /* in the order written; NULL: let go */
+	struct version *one;       /* where a single one is */
 	size_t n, room;
 	size_t live;    /* versions that are still held */
 	size_t bytes;   /* of their lines */
@@ -75,8 +76,8 @@ struct version {
 	struct change *change;
 	size_t place;      /* among the change's versions */
 	char *public_json; /* when it is not part of the line */
+	char *line;        /* as it goes into the log, newline included */
 	size_t line_len;
-	char line[]; /* as it goes into the log, newline included */
 };
 
 /* ALL: the kinds that fields may refer to. */

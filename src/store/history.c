@@ -18,6 +18,11 @@
 /* So many objects are fetched at a time in a walk. */
 #define AHEAD 4
 
+/* What of an object is fetched when it is expected: a version, the object beside
+ * it and where its text begins. */
+#define LINE_BYTES   64
+#define EXPECT_LINES 10
+
 struct cache *store_cache(const struct store *s, const struct kind *k)
 {
 	union {
@@ -53,7 +58,8 @@ struct change *change_new(uint64_t revision, int64_t at)
 void change_free(struct change *c)
 {
 	list_remove(&c->trim_link);
-	free(c->versions);
+	if (c->versions != &c->one)
+		free(c->versions);
 	free(c->note);
 	free(c->memo);
 	free(c);
@@ -272,6 +278,15 @@ bool store_get(const struct store *s, uint64_t at, const struct kind *k,
 		return false;
 	*ret = v->record;
 	return true;
+}
+
+void store_expect(const struct store *s, const struct kind *k, const char *id)
+{
+	const struct entry *e = cache_find(store_cache(s, k), id);
+	const char *v = e ? (const char *)e->newest : NULL;
+
+	for (int i = 0; v && i < EXPECT_LINES; i++)
+		__builtin_prefetch(v + i * LINE_BYTES);
 }
 
 uint64_t store_changed(const struct store *s, const struct kind *k)

@@ -16,6 +16,9 @@ struct sorted;
 bool store_get(const struct store *s, uint64_t at, const struct kind *k,
 	       const char *id, struct record *ret);
 
+/* ID is about to be read: have it fetched from memory meanwhile. */
+void store_expect(const struct store *s, const struct kind *k, const char *id);
+
 /* The newest durable revision at which an object of kind K changed. */
 uint64_t store_changed(const struct store *s, const struct kind *k);
 
