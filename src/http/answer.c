@@ -33,6 +33,7 @@ void answer_send(struct request *r, unsigned status,
 	timer_free(r->timer);
 	r->timer = NULL;
 	if (r->phase != PHASE_HELD) {
+		r->server->moved = true;
 		(void)MHD_queue_response(c->mhd, status, response);
 		MHD_destroy_response(response);
 		return;

@@ -327,7 +327,6 @@ enum MHD_Result request_call(void *ctx, struct MHD_Connection *mhd,
 
 	if (!s->dead && (r->phase == PHASE_HELD || r->response))
 		return ask(r);
-	s->moved = true;
 	if (s->dead || (r->phase == PHASE_NEW && r->conn->dismissed))
 		return MHD_NO;
 	switch (r->phase) {
@@ -394,7 +393,6 @@ void request_done(void *ctx, struct MHD_Connection *mhd, void **request,
 		return;
 	c = r->conn;
 	c->request = NULL;
-	c->server->moved = true;
 	/* Its client left; what it asked for goes on. */
 	if (r->phase == PHASE_HELD) {
 		request_wake(r);
