@@ -1,6 +1,5 @@
 #include "daemon/serve.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -291,21 +290,8 @@ static void on_reload(void *ctx)
 		log_info("reload", "the certificate was read again");
 }
 
-/* The buffers of long lists and of streams come and go: giving their memory
- * back each time costs more than the work that is done in it.  Threads, of which
- * there may be as many as providers are asked things at once, share what is kept
- * by few of them. */
-static void keep_memory(void)
-{
-	mallopt(M_ARENA_MAX, 4);
-	mallopt(M_MMAP_THRESHOLD, 2 << 20);
-	mallopt(M_TRIM_THRESHOLD, 64 << 20);
-	mallopt(M_TOP_PAD, 1 << 20);
-}
-
 static int start(struct daemon *d, struct err *err)
 {
-	keep_memory();
 	/* A limit on file sizes shall be an error of the write, not the end. */
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
