@@ -6,6 +6,7 @@ busy.
 """
 
 import glob
+import mmap
 import os
 import re
 import resource
@@ -30,6 +31,14 @@ def pinned(*cpus, nice=0):
 
 def median(numbers):
     return statistics.median(list(numbers))
+
+
+def warm(size=1 << 30):
+    """Use so much memory, and give it back.  A host may take from a virtual
+    machine what is free in it, and the first use of a page then takes ten times
+    as long: server and floor are not to pay for that, or not by turns."""
+    mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS |
+              mmap.MAP_POPULATE).close()
 
 
 def cpu_ns(pid):
@@ -142,6 +151,7 @@ class Bench:
 
     def create(self, server, conns, count, *more, seconds=3):
         self.serial += 1
+        warm()
         return self.load(server, "-c", str(conns), "-n", str(count), "-s",
                          str(seconds), *more, "create", self.path("orgs"),
                          f"{'abcdefghijklmnopqrstuvwxyz'[self.serial]}")
@@ -157,6 +167,7 @@ class Bench:
 
     def sqlite_floor(self, size, group, count, *more, seconds=3):
         path = self.path("floor.db")
+        warm()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
             [self.program("bench_sqlite_floor"), path, str(size), str(group),
