@@ -78,9 +78,11 @@ static struct node *quick_value(struct quick *q);
 /* The character after white space; 0 at the end. */
 static inline char quick_peek(struct quick *q)
 {
-	while (*q->p == ' ' || *q->p == '\n' || *q->p == '\t' || *q->p == '\r')
-		q->p++;
-	return *q->p;
+	char c = *q->p;
+
+	while (c == ' ' || c == '\n' || c == '\t' || c == '\r')
+		c = *++q->p;
+	return c;
 }
 
 static inline struct node *quick_new(struct quick *q, enum node_type type)
@@ -104,37 +106,42 @@ static bool quick_take(struct quick *q, char c)
 	return true;
 }
 
-/* Bytes that end a plain string.  Those from 0x80 on are marked anyhow, and
- * below that a difference has the uppermost bit only when it is negative. */
+/*
+ * Bytes that end a plain string.  Those from 0x80 on are marked anyhow; of the
+ * others a difference has the uppermost bit only when it is negative.  The
+ * quote changes places with the space, and so is next to the control
+ * characters.
+ */
 static uint64_t string_marks(uint64_t w)
 {
-	return (w | (w - WORD_EACH(' ')) |
-		((w ^ WORD_EACH('"')) - WORD_EACH(1)) |
-		((w ^ WORD_EACH('\\')) - WORD_EACH(1))) &
-	       WORD_EACH(0x80);
+	uint64_t low = (w ^ WORD_EACH('"' ^ ' ')) - WORD_EACH(' ' + 1);
+	uint64_t escape = (w ^ WORD_EACH('\\')) - WORD_EACH(1);
+
+	return (w | low | escape) & WORD_EACH(0x80);
 }
 
-/* Where the string that goes on at P has a quote, an escape, or what may not be
- * in one. */
-static char *string_end(char *p, const char *end)
+static inline char *skip_plain(char *p)
 {
-	for (;;) {
-		uint64_t marks = string_marks(word_load(p));
-		uint32_t c;
-		size_t n;
+	uint64_t marks;
 
-		if (!marks) {
-			p += sizeof(marks);
-			continue;
-		}
-		p += word_first(marks);
-		if ((unsigned char)*p < 0x80)
-			return p;
-		n = utf8_take(p, (size_t)(end - p), &c);
+	while (!(marks = string_marks(word_load(p))))
+		p += sizeof(marks);
+	return p + word_first(marks);
+}
+
+/* Where the string that goes on at P, with a byte that is not ASCII, ends or
+ * has what may not be in one.  Apart, for it would slow down what is ASCII. */
+static __attribute__((noinline)) char *skip_utf8(char *p, const char *end)
+{
+	while ((unsigned char)*p >= 0x80) {
+		uint32_t c;
+		size_t n = utf8_take(p, (size_t)(end - p), &c);
+
 		if (!n)
-			return p;
-		p += n;
+			break;
+		p = skip_plain(p + n);
 	}
+	return p;
 }
 
 static const char *quick_text(struct quick *q, size_t *ret_len)
@@ -145,7 +152,9 @@ static const char *quick_text(struct quick *q, size_t *ret_len)
 	if (!quick_take(q, '"'))
 		return NULL;
 	text = q->p;
-	end = string_end(q->p, q->end);
+	end = skip_plain(q->p);
+	if ((unsigned char)*end >= 0x80)
+		end = skip_utf8(end, q->end);
 	if (*end != '"')
 		return NULL;
 	*end = '\0';
