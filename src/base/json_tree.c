@@ -328,6 +328,7 @@ static bool expect_members(struct arena *a, struct node *object, size_t room)
 
 static bool expect_items(struct arena *a, struct node *array, size_t room)
 {
+	const struct items *old = array->items;
 	struct items *items;
 
 	if (room > ROOM_MOST)
@@ -336,9 +337,8 @@ static bool expect_items(struct arena *a, struct node *array, size_t room)
 	if (!items)
 		return false;
 	items->room = room;
-	if (array->count)
-		memcpy(items->at, array->items->at,
-		       array->count * sizeof(items->at[0]));
+	if (old)
+		memcpy(items->at, old->at, array->count * sizeof(old->at[0]));
 	array->items = items;
 	return true;
 }
