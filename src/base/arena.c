@@ -48,6 +48,33 @@ void arena_clear(struct arena *a)
 	arena_release(a);
 }
 
+struct arena_mark arena_mark(const struct arena *a)
+{
+	struct arena_block *b = a->blocks;
+
+	return (struct arena_mark){b, b ? b->next : NULL, b ? b->used : 0,
+				   a->used};
+}
+
+/* New blocks stand before the first one of then, or right after it. */
+void arena_rewind(struct arena *a, const struct arena_mark *m)
+{
+	struct arena_block **at = &a->blocks;
+
+	while (*at != m->second) {
+		struct arena_block *b = *at;
+
+		if (b == m->first) {
+			b->used = m->first_used;
+			at = &b->next;
+			continue;
+		}
+		*at = b->next;
+		free(b);
+	}
+	a->used = m->used;
+}
+
 static size_t block_size(size_t need)
 {
 #ifdef ARENA_DEBUG

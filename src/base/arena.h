@@ -29,6 +29,16 @@ void arena_release(struct arena *a);
 /* Empty again, keeping one block for the next use. */
 void arena_clear(struct arena *a);
 
+/* How full it is, to be so again when something was tried in vain: whatever was
+ * taken in between is given back. */
+struct arena_mark {
+	struct arena_block *first, *second;
+	size_t first_used, used;
+};
+
+struct arena_mark arena_mark(const struct arena *a);
+void arena_rewind(struct arena *a, const struct arena_mark *m);
+
 /* Zeroed memory for any type. */
 void *arena_alloc(struct arena *a, size_t size);
 

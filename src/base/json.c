@@ -1,18 +1,17 @@
-#include "base/json.h"
-
 #include <assert.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
 
+#include "base/json_tree.h"
 #include "base/utf8.h"
 #include "base/word.h"
 
 /*
  * jansson allocates from the arena of the call under way, and frees nothing:
- * a tree goes with its arena.  The arena is a thread's own, so the pointer is
- * too; every function that may allocate sets it on entry.
+ * its tree goes with that arena.  The arena is a thread's own, so the pointer
+ * is too.
  */
 static _Thread_local struct arena *current;
 
@@ -54,81 +53,49 @@ static void enter(struct arena *a)
 	current = a;
 }
 
-static json_t *in(const struct node *n)
-{
-	union {
-		const struct node *node;
-		json_t *json;
-	} u = {n};
-
-	return u.json;
-}
-
-static struct node *out_of(json_t *j)
-{
-	return (struct node *)j;
-}
-
-static bool needs_no_escape(uint64_t w)
-{
-	return word_is_plain(w) && !word_has(w, '"') && !word_has(w, '\\');
-}
-
-/* How many bytes from S need no escape. */
-static size_t plain_run(const char *s, size_t len)
-{
-	static const bool plain[256] = {
-		[' ' ... '!'] = true,
-		['#' ... '['] = true,
-		[']' ... '~'] = true,
-	};
-	size_t i = 0;
-
-	for (;;) {
-		uint32_t c;
-		size_t n;
-
-		while (len - i >= 8 && needs_no_escape(word_load(s + i)))
-			i += 8;
-		while (i < len && plain[(unsigned char)s[i]])
-			i++;
-		if (i == len || (unsigned char)s[i] < 0x80)
-			return i;
-		n = utf8_take(s + i, len - i, &c);
-		if (!n)
-			return i;
-		i += n;
-	}
-}
-
 /*
  * jansson's reader takes a hundred steps a byte, and most of a create's time.
- * So the plain case is read here, into jansson's own tree: what most programs
- * write, without escapes and fractions.  Whatever is not that, wrong or just
- * unusual, is left to jansson to read or refuse, so that this need not say why
- * it stops.
+ * So the plain case is read here: what most programs write, without escapes and
+ * fractions.  Whatever is not that, wrong or just unusual, is left to jansson
+ * to read or refuse, so that this need not say why it stops.
+ *
+ * It reads a copy of the text, which stays in the arena: strings are not copied
+ * again but ended where they are, with a NUL over the quote behind them.  NULs
+ * follow the copy, a word of them, so that nobody has to look for its end.
  */
 struct quick {
-	const char *p, *end;
-	unsigned depth;
+	char *p;
+	const char *end;
+	struct arena *arena;
+	struct node *nodes; /* LEFT of them, to be used */
+	unsigned left, depth;
 };
 
-enum { QUICK_DEPTH_MOST = 16, QUICK_DIGITS_MOST = 18 };
+enum { QUICK_DEPTH_MOST = 16, QUICK_DIGITS_MOST = 18, QUICK_NODES = 8 };
 
-/* Beyond this a second try would take too much of the arena. */
-#define QUICK_MOST ((size_t)64 << 10)
-
-static json_t *quick_value(struct quick *q);
+static struct node *quick_value(struct quick *q);
 
 /* The character after white space; 0 at the end. */
-static char quick_peek(struct quick *q)
+static inline char quick_peek(struct quick *q)
 {
-	while (q->p < q->end && (*q->p == ' ' || *q->p == '\n' ||
-				 *q->p == '\t' || *q->p == '\r'))
-		q->p++;
-	if (q->p == q->end)
-		return '\0';
-	return *q->p;
+	char c = *q->p;
+
+	while (c == ' ' || c == '\n' || c == '\t' || c == '\r')
+		c = *++q->p;
+	return c;
+}
+
+static inline struct node *quick_new(struct quick *q, enum node_type type)
+{
+	if (!q->left) {
+		q->nodes = arena_try(q->arena, QUICK_NODES * sizeof(*q->nodes));
+		if (!q->nodes)
+			return NULL;
+		q->left = QUICK_NODES;
+	}
+	q->left--;
+	*q->nodes = (struct node){.type = (uint8_t)type};
+	return q->nodes++;
 }
 
 static bool quick_take(struct quick *q, char c)
@@ -139,44 +106,90 @@ static bool quick_take(struct quick *q, char c)
 	return true;
 }
 
+/*
+ * Bytes that end a plain string.  Those from 0x80 on are marked anyhow; of the
+ * others a difference has the uppermost bit only when it is negative.  The
+ * quote changes places with the space, and so is next to the control
+ * characters.
+ */
+static uint64_t string_marks(uint64_t w)
+{
+	uint64_t low = (w ^ WORD_EACH('"' ^ ' ')) - WORD_EACH(' ' + 1);
+	uint64_t escape = (w ^ WORD_EACH('\\')) - WORD_EACH(1);
+
+	return (w | low | escape) & WORD_EACH(0x80);
+}
+
+static inline char *skip_plain(char *p)
+{
+	uint64_t marks;
+
+	while (!(marks = string_marks(word_load(p))))
+		p += sizeof(marks);
+	return p + word_first(marks);
+}
+
+/* Where the string that goes on at P, with a byte that is not ASCII, ends or
+ * has what may not be in one.  Apart, for it would slow down what is ASCII. */
+static __attribute__((noinline)) char *skip_utf8(char *p, const char *end)
+{
+	while ((unsigned char)*p >= 0x80) {
+		uint32_t c;
+		size_t n = utf8_take(p, (size_t)(end - p), &c);
+
+		if (!n)
+			break;
+		p = skip_plain(p + n);
+	}
+	return p;
+}
+
 static const char *quick_text(struct quick *q, size_t *ret_len)
 {
 	const char *text;
+	char *end;
 
 	if (!quick_take(q, '"'))
 		return NULL;
 	text = q->p;
-	*ret_len = plain_run(text, (size_t)(q->end - text));
-	q->p += *ret_len;
-	return q->p < q->end && *q->p++ == '"' ? text : NULL;
+	end = skip_plain(q->p);
+	if ((unsigned char)*end >= 0x80)
+		end = skip_utf8(end, q->end);
+	if (*end != '"')
+		return NULL;
+	*end = '\0';
+	*ret_len = (size_t)(end - text);
+	q->p = end + 1;
+	return text;
 }
 
-static json_t *quick_string(struct quick *q)
+static struct node *quick_string(struct quick *q)
+{
+	struct node *n = quick_new(q, NODE_STRING);
+	size_t len = 0;
+
+	if (!n)
+		return NULL;
+	n->text = quick_text(q, &len);
+	n->count = (uint32_t)len;
+	return n->text ? n : NULL;
+}
+
+static bool quick_member(struct quick *q, struct node *object)
 {
 	size_t len;
-	const char *text = quick_text(q, &len);
-
-	return text ? json_stringn_nocheck(text, len) : NULL;
-}
-
-static bool quick_member(struct quick *q, json_t *object)
-{
-	size_t len, before = json_object_size(object);
 	const char *key = quick_text(q, &len);
-	json_t *value;
+	struct node *value;
 
 	if (!key || !quick_take(q, ':'))
 		return false;
 	value = quick_value(q);
-	/* One that was there already does not make it larger. */
-	return value &&
-	       json_object_setn_new_nocheck(object, key, len, value) == 0 &&
-	       json_object_size(object) > before;
+	return value && node_add(q->arena, object, key, len, value);
 }
 
-static json_t *quick_object(struct quick *q)
+static struct node *quick_object(struct quick *q)
 {
-	json_t *object = json_object();
+	struct node *object = quick_new(q, NODE_OBJECT);
 
 	q->p++;
 	if (!object || quick_take(q, '}'))
@@ -188,42 +201,45 @@ static json_t *quick_object(struct quick *q)
 	return quick_take(q, '}') ? object : NULL;
 }
 
-static json_t *quick_array(struct quick *q)
+static struct node *quick_array(struct quick *q)
 {
-	json_t *array = json_array();
+	struct node *array = quick_new(q, NODE_ARRAY);
 
 	q->p++;
 	if (!array || quick_take(q, ']'))
 		return array;
 	do {
-		if (json_array_append_new(array, quick_value(q)) < 0)
+		if (!node_append(q->arena, array, quick_value(q)))
 			return NULL;
 	} while (quick_take(q, ','));
 	return quick_take(q, ']') ? array : NULL;
 }
 
-static json_t *quick_int(struct quick *q)
+static struct node *quick_int(struct quick *q)
 {
 	bool minus = *q->p == '-';
 	const char *digits = q->p + minus;
+	struct node *n;
 	int64_t i = 0;
 
-	for (q->p = digits; q->p < q->end && *q->p >= '0' && *q->p <= '9';
-	     q->p++) {
+	for (q->p += minus; *q->p >= '0' && *q->p <= '9'; q->p++) {
 		if (q->p - digits == QUICK_DIGITS_MOST)
 			return NULL;
 		i = i * 10 + (*q->p - '0');
 	}
 	if (q->p == digits || (*digits == '0' && q->p > digits + 1))
 		return NULL;
-	return json_integer(minus ? -i : i);
+	n = quick_new(q, NODE_INT);
+	if (n)
+		n->integer = minus ? -i : i;
+	return n;
 }
 
 static bool quick_word(struct quick *q, const char *word)
 {
 	size_t len = strlen(word);
 
-	if ((size_t)(q->end - q->p) < len || memcmp(q->p, word, len) != 0)
+	if (memcmp(q->p, word, len) != 0)
 		return false;
 	q->p += len;
 	return true;
@@ -231,40 +247,52 @@ static bool quick_word(struct quick *q, const char *word)
 
 /* What follows a value is looked at by whoever asked for it: a fraction, or
  * more of a word, is neither a comma nor an end. */
-static json_t *quick_value(struct quick *q)
+static struct node *quick_value(struct quick *q)
 {
-	json_t *j = NULL;
+	struct node *n = NULL;
 	char c = quick_peek(q);
 
+	if (c == '"')
+		return quick_string(q);
 	if (++q->depth > QUICK_DEPTH_MOST)
 		return NULL;
-	if (c == '"')
-		j = quick_string(q);
-	else if (c == '{')
-		j = quick_object(q);
+	if (c == '{')
+		n = quick_object(q);
 	else if (c == '[')
-		j = quick_array(q);
+		n = quick_array(q);
 	else if (c == '-' || (c >= '0' && c <= '9'))
-		j = quick_int(q);
+		n = quick_int(q);
 	else if (quick_word(q, "true"))
-		j = json_true();
+		n = node_new_bool(q->arena, true);
 	else if (quick_word(q, "false"))
-		j = json_false();
+		n = node_new_bool(q->arena, false);
 	else if (quick_word(q, "null"))
-		j = json_null();
+		n = node_new_null(q->arena);
 	q->depth--;
-	return j;
+	return n;
 }
 
-static json_t *quick_load(const char *text, size_t len)
+/* NULL when it is not plain, or there is not memory enough; then the arena is
+ * as it was. */
+static struct node *quick_load(const char *text, size_t len, struct arena *a)
 {
-	struct quick q = {text, text + len, 0};
-	json_t *j;
+	struct arena_mark mark = arena_mark(a);
+	struct quick q = {.arena = a};
+	struct node *n;
 
-	if (len > QUICK_MOST || memchr(text, '\\', len))
+	if (!len || len >= NODE_LEN_MOST)
 		return NULL;
-	j = quick_value(&q);
-	return quick_peek(&q) || q.p < q.end ? NULL : j;
+	q.p = arena_try(a, len + sizeof(uint64_t));
+	if (!q.p)
+		return NULL;
+	memcpy(q.p, text, len);
+	memset(q.p + len, 0, sizeof(uint64_t));
+	q.end = q.p + len;
+	n = quick_value(&q);
+	if (n && !quick_peek(&q) && q.p == q.end)
+		return n;
+	arena_rewind(a, &mark);
+	return NULL;
 }
 
 /* NULL with an empty WHY when there was not memory enough. */
@@ -285,10 +313,66 @@ static json_t *load(const char *text, size_t len, json_error_t *why)
 	return j;
 }
 
-struct node *json_parse(const char *text, size_t len, struct arena *a,
-			struct err *err)
+static struct node *convert(json_t *j, struct arena *a);
+
+static struct node *convert_object(json_t *j, struct arena *a)
 {
-	size_t max = a->max;
+	struct node *object = node_new_object(a);
+
+	if (!object || !node_expect(a, object, json_object_size(j)))
+		return NULL;
+	for (void *i = json_object_iter(j); i;
+	     i = json_object_iter_next(j, i)) {
+		struct node *value = convert(json_object_iter_value(i), a);
+
+		if (!value || !node_put(a, object, json_object_iter_key(i),
+					json_object_iter_key_len(i), value))
+			return NULL;
+	}
+	return object;
+}
+
+static struct node *convert_array(json_t *j, struct arena *a)
+{
+	struct node *array = node_new_array(a);
+
+	if (!array || !node_expect(a, array, json_array_size(j)))
+		return NULL;
+	for (size_t i = 0; i < json_array_size(j); i++)
+		if (!node_append(a, array, convert(json_array_get(j, i), a)))
+			return NULL;
+	return array;
+}
+
+/* The recursion is as deep as jansson's own was. */
+static struct node *convert(json_t *j, struct arena *a)
+{
+	switch (json_typeof(j)) {
+	case JSON_OBJECT:
+		return convert_object(j, a);
+	case JSON_ARRAY:
+		return convert_array(j, a);
+	case JSON_STRING:
+		return node_new_string(a, json_string_value(j),
+				       json_string_length(j));
+	case JSON_INTEGER:
+		return node_new_int(a, json_integer_value(j));
+	case JSON_REAL:
+		return node_new_real(a, json_real_value(j));
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return node_new_bool(a, json_is_true(j));
+	case JSON_NULL:
+		break;
+	}
+	return node_new_null(a);
+}
+
+/* jansson's own tree is in SCRATCH, which goes when ours is made. */
+static struct node *strict_load(const char *text, size_t len, struct arena *a,
+				struct arena *scratch, struct err *err)
+{
+	struct node *n = NULL;
 	json_error_t why;
 	json_t *j;
 
@@ -297,280 +381,37 @@ struct node *json_parse(const char *text, size_t len, struct arena *a,
 		err_set(err, ERR_INVALID, "not valid JSON: a NUL byte");
 		return NULL;
 	}
-	enter(a);
-	/* What is done with the tree takes memory, too, and cannot say no. */
-	a->max = a->used + (max - a->used) / 2;
-	j = len ? quick_load(text, len) : NULL;
-	if (!j)
-		j = load(text, len, &why);
-	a->max = max;
+	enter(scratch);
+	j = load(text, len, &why);
 	if (j)
-		return out_of(j);
-	if (!why.text[0])
-		err_set(err, ERR_TOO_LARGE,
-			"the JSON has more parts, or longer ones, than can "
-			"be read");
-	else
+		n = convert(j, a);
+	else if (why.text[0])
 		err_set(err, ERR_INVALID,
 			"not valid JSON: line %d, column %d: %s", why.line,
 			why.column, why.text);
-	return NULL;
+	if (!n && (j || !why.text[0]))
+		err_set(err, ERR_TOO_LARGE,
+			"the JSON has more parts, or longer ones, than can "
+			"be read");
+	return n;
 }
 
-enum node_type node_type(const struct node *n)
+struct node *json_parse(const char *text, size_t len, struct arena *a,
+			struct err *err)
 {
-	switch (json_typeof(in(n))) {
-	case JSON_OBJECT:
-		return NODE_OBJECT;
-	case JSON_ARRAY:
-		return NODE_ARRAY;
-	case JSON_STRING:
-		return NODE_STRING;
-	case JSON_INTEGER:
-		return NODE_INT;
-	case JSON_REAL:
-		return NODE_REAL;
-	case JSON_TRUE:
-	case JSON_FALSE:
-		return NODE_BOOL;
-	case JSON_NULL:
-		break;
-	}
-	return NODE_NULL;
-}
-
-const char *node_type_name(const struct node *n)
-{
-	static const char *const names[] = {
-		[NODE_NULL] = "null",        [NODE_BOOL] = "a boolean",
-		[NODE_INT] = "an integer",   [NODE_REAL] = "a fraction",
-		[NODE_STRING] = "a string",  [NODE_ARRAY] = "an array",
-		[NODE_OBJECT] = "an object",
-	};
-
-	return names[node_type(n)];
-}
-
-bool node_bool(const struct node *n)
-{
-	return json_is_true(in(n));
-}
-
-int64_t node_int(const struct node *n)
-{
-	return json_integer_value(in(n));
-}
-
-double node_real(const struct node *n)
-{
-	return json_number_value(in(n));
-}
-
-const char *node_string(const struct node *n, size_t *ret_len)
-{
-	if (ret_len)
-		*ret_len = json_string_length(in(n));
-	return json_string_value(in(n));
-}
-
-size_t node_count(const struct node *n)
-{
-	return json_is_array(in(n)) ? json_array_size(in(n))
-				    : json_object_size(in(n));
-}
-
-struct node *node_at(const struct node *n, size_t i)
-{
-	return out_of(json_array_get(in(n), i));
-}
-
-struct node *node_get(const struct node *n, const char *key)
-{
-	return out_of(json_object_get(in(n), key));
-}
-
-struct node_walk node_walk(const struct node *object)
-{
-	return (struct node_walk){object, json_object_iter(in(object))};
-}
-
-struct node *node_walk_next(struct node_walk *w, const char **ret_key)
-{
-	struct node *value;
-
-	if (!w->iter)
-		return NULL;
-	*ret_key = json_object_iter_key(w->iter);
-	value = out_of(json_object_iter_value(w->iter));
-	w->iter = json_object_iter_next(in(w->object), w->iter);
-	return value;
-}
-
-const char *node_text(const struct node *n, const char *path)
-{
-	char key[64];
-
-	while (n && *path) {
-		size_t len = strcspn(path, ".");
-
-		if (len >= sizeof(key))
-			return NULL;
-		memcpy(key, path, len);
-		key[len] = '\0';
-		n = node_get(n, key);
-		path += len + (path[len] == '.');
-	}
-	return n ? node_string(n, NULL) : NULL;
-}
-
-struct node *node_new_object(struct arena *a)
-{
-	enter(a);
-	return out_of(json_object());
-}
-
-struct node *node_new_array(struct arena *a)
-{
-	enter(a);
-	return out_of(json_array());
-}
-
-struct node *node_new_string(struct arena *a, const char *s, size_t len)
-{
-	enter(a);
-	return out_of(json_stringn(s, len));
-}
-
-struct node *node_new_int(struct arena *a, int64_t i)
-{
-	enter(a);
-	return out_of(json_integer(i));
-}
-
-struct node *node_new_real(struct arena *a, double d)
-{
-	enter(a);
-	return out_of(json_real(d));
-}
-
-struct node *node_new_bool(struct arena *a, bool b)
-{
-	enter(a);
-	return out_of(json_boolean(b));
-}
-
-struct node *node_new_null(struct arena *a)
-{
-	enter(a);
-	return out_of(json_null());
-}
-
-bool node_set(struct arena *a, struct node *object, const char *key,
-	      struct node *value)
-{
-	enter(a);
-	return value && json_object_set_new(in(object), key, in(value)) == 0;
-}
-
-bool node_append(struct arena *a, struct node *array, struct node *value)
-{
-	enter(a);
-	return value && json_array_append_new(in(array), in(value)) == 0;
-}
-
-void node_unset(struct arena *a, struct node *object, const char *key)
-{
-	enter(a);
-	json_object_del(in(object), key);
-}
-
-/* The recursion is as deep as the patch, which the parser has bounded. */
-static json_t *merge(json_t *target, json_t *patch)
-{
-	const char *key;
-	json_t *value;
-
-	if (!json_is_object(patch))
-		return json_incref(patch);
-	if (!json_is_object(target))
-		target = json_object();
-	if (!target)
-		return NULL;
-	json_object_foreach(patch, key, value)
-	{
-		json_t *merged;
-
-		if (json_is_null(value)) {
-			json_object_del(target, key);
-			continue;
-		}
-		merged = merge(json_object_get(target, key), value);
-		if (!merged || json_object_set(target, key, merged) < 0)
-			return NULL;
-	}
-	return target;
-}
-
-struct node *node_merge(struct arena *a, struct node *target,
-			const struct node *patch)
-{
-	enter(a);
-	return out_of(merge(in(target), in(patch)));
-}
-
-static int add_piece(const char *piece, size_t len, void *out)
-{
-	buf_add(out, piece, len);
-	return buf_ok(out) ? 0 : -1;
-}
-
-void json_write(const struct node *n, bool indent, struct buf *out)
-{
+	size_t max = a->max, share = (max - a->used) / 2;
 	struct arena scratch;
+	struct node *n;
 
-	/* Writing takes a little memory to notice loops. */
-	arena_init(&scratch, (size_t)64 << 20);
-	enter(&scratch);
-	if (json_dump_callback(in(n), add_piece, out,
-			       JSON_ENCODE_ANY | (indent ? JSON_INDENT(2)
-							 : JSON_COMPACT)) < 0)
-		out->full = true;
-	arena_release(&scratch);
-	current = NULL;
-}
-
-static void add_escape(struct buf *out, unsigned char c)
-{
-	static const char hex[] = "0123456789abcdef";
-	char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-	const char *hit;
-
-	if (c >= 0x80) {
-		buf_adds(out, "\xef\xbf\xbd");
-		return;
+	/* What is done with the tree takes memory, too, and cannot say no. */
+	a->max = a->used + share;
+	n = quick_load(text, len, a);
+	if (!n) {
+		arena_init(&scratch, share);
+		n = strict_load(text, len, a, &scratch, err);
+		arena_release(&scratch);
+		current = NULL;
 	}
-	hit = memchr("\"\\\b\f\n\r\t", c, 7);
-	if (!hit || !c) {
-		buf_add(out, text, sizeof(text));
-		return;
-	}
-	text[1] = "\"\\bfnrt"[strcspn("\"\\\b\f\n\r\t", (char[]){(char)c, 0})];
-	buf_add(out, text, 2);
-}
-
-void json_add_string(struct buf *out, const char *s, size_t len)
-{
-	buf_addc(out, '"');
-	while (len) {
-		size_t n = plain_run(s, len);
-
-		buf_add(out, s, n);
-		s += n;
-		len -= n;
-		if (!len)
-			break;
-		add_escape(out, (unsigned char)*s++);
-		len--;
-	}
-	buf_addc(out, '"');
+	a->max = max;
+	return n;
 }

@@ -1,5 +1,5 @@
 /*
- * json - JSON text to a tree and back; jansson is kept to this module.
+ * json - JSON text to a tree and back.
  *
  * Strict: one value, no duplicate keys, valid UTF-8, integers within 64 bits.
  * A tree lives in the arena it was parsed into and is never freed by piece;
@@ -49,7 +49,7 @@ struct node *node_get(const struct node *n, const char *key);
 
 struct node_walk {
 	const struct node *object;
-	void *iter;
+	size_t next;
 };
 
 struct node_walk node_walk(const struct node *object);

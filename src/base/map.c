@@ -4,31 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #define FIRST_ROOM 8
-
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-	h = (h ^ word) * 0x9e3779b97f4a7c15U;
-	return h ^ h >> 32;
-}
-
-/* Keys may be chosen by users, so the hash must not be foreseeable: it begins
- * with an address that the kernel picked at random for this process. */
-static uint32_t hash_of(const char *key, size_t len)
-{
-	uint64_t h = (uint64_t)(uintptr_t)&hash_of ^ len, word;
-
-	for (; len >= sizeof(word); len -= sizeof(word)) {
-		memcpy(&word, key, sizeof(word));
-		h = mix(h, word);
-		key += sizeof(word);
-	}
-	word = 0;
-	memcpy(&word, key, len);
-	return (uint32_t)(mix(mix(h, word), h) >> 32);
-}
 
 void map_release(struct map *m)
 {

@@ -6,18 +6,27 @@
  */
 #pragma once
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #define WORD_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
+/* The first byte is the lowest. */
 static inline uint64_t word_load(const char *p)
 {
 	uint64_t w;
 
 	memcpy(&w, p, sizeof(w));
-	return w;
+	return le64toh(w);
+}
+
+/* How many bytes are before the first that has its uppermost bit in MARKS,
+ * which are not all 0. */
+static inline unsigned word_first(uint64_t marks)
+{
+	return (unsigned)__builtin_ctzll(marks) / 8;
 }
 
 /* Some byte of W is below N, which is at most 0x80. */

@@ -86,6 +86,42 @@ static void is_as_good_as_new_after_clear(void)
 	arena_release(&a);
 }
 
+/* Small pieces fill blocks, large ones have their own; MANY of both. */
+static void take_some(struct arena *a, size_t many)
+{
+	for (size_t i = 0; i < many; i++) {
+		char *p = arena_try(a, i % 5 == 4 ? 9000 : 700);
+
+		CHECK(p != NULL);
+		if (p)
+			memset(p, 0xff, 700);
+	}
+}
+
+static void is_as_it_was_after_rewinding(void)
+{
+	for (size_t before = 0; before < 20; before++)
+		for (size_t after = 0; after < 40; after += 3) {
+			struct arena a;
+			struct arena_mark mark;
+			const char *kept = NULL;
+			size_t used;
+
+			arena_init(&a, (size_t)1 << 20);
+			take_some(&a, before);
+			if (before)
+				kept = arena_strdup(&a, "kept");
+			used = a.used;
+			mark = arena_mark(&a);
+			take_some(&a, after);
+			arena_rewind(&a, &mark);
+			CHECK(a.used == used);
+			take_some(&a, after);
+			CHECK(!kept || strcmp(kept, "kept") == 0);
+			arena_release(&a);
+		}
+}
+
 static void copies_text(void)
 {
 	char text[] = "some text";
@@ -110,6 +146,7 @@ int main(void)
 	RUN(pieces_do_not_overlap);
 	RUN(refuses_past_its_ceiling);
 	RUN(is_as_good_as_new_after_clear);
+	RUN(is_as_it_was_after_rewinding);
 	RUN(copies_text);
 	return test_done();
 }

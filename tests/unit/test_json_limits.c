@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -179,6 +180,96 @@ static void yaml_has_the_same_ceilings(void)
 	}
 }
 
+enum { MANY = 100000 };
+
+/* "k0" to "k99999", and AFTER them, to be freed; as a patch that takes each of
+ * them away and adds another. */
+static char *many_members(bool patch, const char *after)
+{
+	struct buf b = BUF_INIT((size_t)64 << 20);
+	size_t len;
+
+	buf_addc(&b, '{');
+	for (int i = 0; i < MANY; i++)
+		if (patch)
+			buf_addf(&b, "\"k%d\":null,\"n%d\":%d,", i, i, i);
+		else
+			buf_addf(&b, "\"k%d\":%d,", i, i);
+	buf_adds(&b, after);
+	return buf_take(&b, &len);
+}
+
+static void check_many(struct node *n, const char *patch, struct arena *a)
+{
+	struct node *change, *value;
+	struct node_walk w;
+	struct err err;
+	const char *key;
+	char want[16];
+	int i = 0;
+
+	CHECK(node_count(n) == MANY + 1);
+	w = node_walk(n);
+	for (; (value = node_walk_next(&w, &key)) && i < MANY; i++) {
+		snprintf(want, sizeof(want), "k%d", i);
+		CHECK(strcmp(key, want) == 0 && node_get(n, key) == value);
+	}
+	CHECK(value && strcmp(key, "end") == 0);
+	change = json_parse(patch, strlen(patch), a, &err);
+	n = node_merge(a, n, change);
+	CHECK(node_count(n) == MANY + 1);
+	w = node_walk(n);
+	CHECK(node_walk_next(&w, &key) && strcmp(key, "end") == 0);
+	for (i = 0; (value = node_walk_next(&w, &key)) && i < MANY; i++)
+		CHECK(node_int(value) == i && *key == 'n');
+	CHECK(i == MANY);
+}
+
+/* With time that grows by the square this does not end before the test's: for
+ * each member that is read, found, removed or added the others would be looked
+ * at.  Once plain, once with an escape, which jansson reads. */
+static void many_members_are_as_quick_as_few(void)
+{
+	static const char *const ends[] = {"\"end\":0}", "\"\\u0065nd\":0}"};
+	auto_free char *patch = many_members(true, "\"end\":1}");
+
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		auto_free char *text = many_members(false, ends[i]);
+		struct err err = {0};
+		struct arena a;
+		struct node *n;
+
+		arena_init(&a, (size_t)256 << 20);
+		n = json_parse(text, strlen(text), &a, &err);
+		CHECK(n != NULL);
+		if (n)
+			check_many(n, patch, &a);
+		arena_release(&a);
+	}
+}
+
+static void the_last_of_many_members_may_not_be_there_twice(void)
+{
+	auto_free char *first = many_members(false, "\"k0\":0}");
+	auto_free char *last = many_members(false, "\"k99999\":0}");
+
+	CHECK(parse_code(first, (size_t)256 << 20) == ERR_INVALID);
+	CHECK(parse_code(last, (size_t)256 << 20) == ERR_INVALID);
+}
+
+/* A fraction at the very end: all that was read until then is given back. */
+static void what_is_read_twice_is_kept_once(void)
+{
+	auto_free char *text = repeat("[", "1,", 1000, "1.5]");
+	struct err err;
+	struct arena a;
+
+	arena_init(&a, 1 << 20);
+	CHECK(json_parse(text, strlen(text), &a, &err) != NULL);
+	CHECK(a.used < (size_t)1001 * (16 + sizeof(void *)) + 100);
+	arena_release(&a);
+}
+
 /* Each thread has its own arena, and jansson is told so. */
 static void *parse_many(void *ctx)
 {
@@ -219,6 +310,9 @@ int main(void)
 	RUN(building_answers_null_at_the_ceiling);
 	RUN(merging_answers_null_at_the_ceiling);
 	RUN(yaml_has_the_same_ceilings);
+	RUN(many_members_are_as_quick_as_few);
+	RUN(the_last_of_many_members_may_not_be_there_twice);
+	RUN(what_is_read_twice_is_kept_once);
 	RUN(threads_do_not_disturb_each_other);
 	return test_done();
 }

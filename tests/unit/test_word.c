@@ -45,9 +45,20 @@ static void neighbours_do_not_lend_each_other_bits(void)
 			     ' '));
 }
 
+static void the_first_mark_is_that_of_the_first_byte(void)
+{
+	for (int at = 0; at < 8; at++) {
+		char text[8] = {0};
+
+		memset(text + at, 0x80, sizeof(text) - (size_t)at);
+		CHECK(word_first(word_load(text)) == (unsigned)at);
+	}
+}
+
 int main(void)
 {
 	RUN(every_byte_is_seen_in_every_place);
 	RUN(neighbours_do_not_lend_each_other_bits);
+	RUN(the_first_mark_is_that_of_the_first_byte);
 	return test_done();
 }
