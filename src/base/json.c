@@ -106,25 +106,11 @@ static bool quick_take(struct quick *q, char c)
 	return true;
 }
 
-/*
- * Bytes that end a plain string.  Those from 0x80 on are marked anyhow; of the
- * others a difference has the uppermost bit only when it is negative.  The
- * quote changes places with the space, and so is next to the control
- * characters.
- */
-static uint64_t string_marks(uint64_t w)
-{
-	uint64_t low = (w ^ WORD_EACH('"' ^ ' ')) - WORD_EACH(' ' + 1);
-	uint64_t escape = (w ^ WORD_EACH('\\')) - WORD_EACH(1);
-
-	return (w | low | escape) & WORD_EACH(0x80);
-}
-
 static inline char *skip_plain(char *p)
 {
 	uint64_t marks;
 
-	while (!(marks = string_marks(word_load(p))))
+	while (!(marks = word_string_marks(word_load(p))))
 		p += sizeof(marks);
 	return p + word_first(marks);
 }

@@ -16,36 +16,56 @@ struct writer {
 
 static void write_value(struct writer *w, const struct node *n);
 
-static bool needs_no_escape(uint64_t w)
+/* DEL is written as an escape, though it need not be. */
+static uint64_t marks_at(const char *s)
 {
-	return word_is_plain(w) && !word_has(w, '"') && !word_has(w, '\\');
+	uint64_t w = word_load(s);
+	uint64_t del = (w ^ WORD_EACH(0x7f)) - WORD_EACH(1);
+
+	return word_string_marks(w) | (del & WORD_EACH(0x80));
 }
 
-/* How many bytes from S need no escape. */
-static size_t plain_run(const char *s, size_t len)
+/* How many bytes from S are ASCII that needs no escape. */
+static size_t plain_ascii(const char *s, size_t len)
 {
 	static const bool plain[256] = {
 		[' ' ... '!'] = true,
 		['#' ... '['] = true,
 		[']' ... '~'] = true,
 	};
+	uint64_t marks;
 	size_t i = 0;
 
-	for (;;) {
-		uint32_t c;
-		size_t n;
-
-		while (len - i >= 8 && needs_no_escape(word_load(s + i)))
-			i += 8;
-		while (i < len && plain[(unsigned char)s[i]])
-			i++;
-		if (i == len || (unsigned char)s[i] < 0x80)
-			return i;
-		n = utf8_take(s + i, len - i, &c);
-		if (!n)
-			return i;
-		i += n;
+	for (; len - i >= 8; i += 8) {
+		marks = marks_at(s + i);
+		if (marks)
+			return i + word_first(marks);
 	}
+	if (i && i < len) {
+		/* The last eight, without those that were looked at. */
+		marks = marks_at(s + len - 8) >> (8 * (8 - (len - i)));
+		return marks ? i + word_first(marks) : len;
+	}
+	while (i < len && plain[(unsigned char)s[i]])
+		i++;
+	return i;
+}
+
+/* How many bytes from S need no escape. */
+static size_t plain_run(const char *s, size_t len)
+{
+	size_t i = plain_ascii(s, len);
+
+	while (i < len && (unsigned char)s[i] >= 0x80) {
+		uint32_t c;
+		size_t n = utf8_take(s + i, len - i, &c);
+
+		if (!n)
+			break;
+		i += n;
+		i += plain_ascii(s + i, len - i);
+	}
+	return i;
 }
 
 /* With digits like HEX's, where there is no shorter form. */

@@ -29,6 +29,21 @@ static inline unsigned word_first(uint64_t marks)
 	return (unsigned)__builtin_ctzll(marks) / 8;
 }
 
+/*
+ * The bytes that a string in JSON cannot have as they are, and those that are not
+ * ASCII: the first that is marked is one of them, others may be marked behind it.
+ * Those from 0x80 on are marked anyhow; of the others a difference has the
+ * uppermost bit only when it is negative.  The quote changes places with the
+ * space, and so is next to the control characters.
+ */
+static inline uint64_t word_string_marks(uint64_t w)
+{
+	uint64_t low = (w ^ WORD_EACH('"' ^ ' ')) - WORD_EACH(' ' + 1);
+	uint64_t escape = (w ^ WORD_EACH('\\')) - WORD_EACH(1);
+
+	return (w | low | escape) & WORD_EACH(0x80);
+}
+
 /* Some byte of W is below N, which is at most 0x80. */
 static inline bool word_has_below(uint64_t w, unsigned char n)
 {

@@ -347,6 +347,27 @@ static void writes_strings_that_can_be_read(void)
 	arena_release(&a);
 }
 
+/* Wherever it stands in a text of whatever length, which is looked at by words. */
+static void every_byte_is_written_in_every_place(void)
+{
+	for (int byte = 0; byte < 256; byte++) {
+		char alone[16], want[64], text[20];
+
+		snprintf(alone, sizeof(alone), "%s",
+			 quoted((char[]){(char)byte}, 1) + 1);
+		alone[strlen(alone) - 1] = '\0';
+		for (int len = 1; len <= (int)sizeof(text); len++)
+			for (int at = 0; at < len; at++) {
+				memset(text, 'z', sizeof(text));
+				text[at] = (char)byte;
+				snprintf(want, sizeof(want), "\"%.*s%s%.*s\"",
+					 at, "zzzzzzzzzzzzzzzzzzzz", alone,
+					 len - at - 1, "zzzzzzzzzzzzzzzzzzzz");
+				CHECK_STR(quoted(text, (size_t)len), want);
+			}
+	}
+}
+
 /* A message cut in the middle of a character, or a name that a cloud sent in
  * Latin-1, once went out as it was: a reply that no JSON reader takes. */
 static void bytes_that_are_not_text_become_replacement_characters(void)
@@ -427,6 +448,7 @@ int main(void)
 	RUN(builds_trees);
 	RUN(a_full_buf_is_noticed);
 	RUN(writes_strings_that_can_be_read);
+	RUN(every_byte_is_written_in_every_place);
 	RUN(bytes_that_are_not_text_become_replacement_characters);
 	RUN(merges_as_the_rfc_shows);
 	return test_done();

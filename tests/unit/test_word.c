@@ -33,6 +33,32 @@ static void every_byte_is_seen_in_every_place(void)
 		}
 }
 
+static bool ends_a_string(int byte)
+{
+	return byte < ' ' || byte == '"' || byte == '\\' || byte >= 0x80;
+}
+
+/* The first of them, whatever is before and behind it. */
+static void the_end_of_a_string_is_found(void)
+{
+	for (int byte = 0; byte < 256; byte++)
+		for (int at = 0; at < 8; at++)
+			for (int filler = 0; filler < 128; filler++) {
+				char text[8];
+				uint64_t marks;
+
+				if (ends_a_string(filler))
+					continue;
+				memset(text, filler, sizeof(text));
+				text[at] = (char)byte;
+				marks = word_string_marks(word_load(text));
+				CHECK(ends_a_string(byte)
+					      ? marks && word_first(marks) ==
+								 (unsigned)at
+					      : !marks);
+			}
+}
+
 static void neighbours_do_not_lend_each_other_bits(void)
 {
 	/* What is subtracted from one byte must not be taken from the next. */
@@ -58,6 +84,7 @@ static void the_first_mark_is_that_of_the_first_byte(void)
 int main(void)
 {
 	RUN(every_byte_is_seen_in_every_place);
+	RUN(the_end_of_a_string_is_found);
 	RUN(neighbours_do_not_lend_each_other_bits);
 	RUN(the_first_mark_is_that_of_the_first_byte);
 	return test_done();
