@@ -16,13 +16,11 @@
 struct bucket {
 	struct sorted set;
 	struct map again; /* id to size_t: versions beyond the first */
-	char key[];
-};
 
-/* Who has a name now.  One at most when a transaction is over; in its midst,
- * or while it is replayed or taken back, there may be two. */
-struct named {
-	struct list entries;
+	/* Of a name: who has it now.  One at most when a transaction is over;
+	 * in its midst, or while it is replayed or taken back, there may be
+	 * two. */
+	struct list named;
 	char key[];
 };
 
@@ -221,18 +219,22 @@ static const char *text_at(const char *object, ptrdiff_t offset)
 	return *(const char *const *)at;
 }
 
-/* The value that a kind's names are unique within, joined with the name: what
- * the index path "@name" holds. */
+#define UNIQUE "@name"
+
+/* The value that a kind's names are unique within, joined with the name, and the
+ * index path for both before it. */
 static bool unique_key(const struct cache *c, const void *object,
 		       char key[KEY_MOST])
 {
 	const struct meta *meta = object;
 	const char *within = text_at(object, c->within);
+	size_t len = sizeof(UNIQUE "=") - 1;
 
 	if (!within || !*within)
 		within = text_at(object, c->within_else);
-	return meta->name &&
-	       join_key(key, KEY_MOST, within ? within : "", '/', meta->name);
+	memcpy(key, UNIQUE "=", len);
+	return meta->name && join_key(key + len, KEY_MOST - len,
+				      within ? within : "", '/', meta->name);
 }
 
 /* Every index key that OBJECT, of cache C, has; those of PATH only unless it is
@@ -247,9 +249,9 @@ static void each_key(const struct cache *c, const void *object,
 	for (size_t i = 0; i < c->n_fields; i++)
 		if (!path || strcmp(path, c->fields[i].path) == 0)
 			emit_field(each, &c->fields[i], object);
-	if ((!path || strcmp(path, "@name") == 0) &&
+	if ((!path || strcmp(path, UNIQUE) == 0) &&
 	    unique_key(c, object, unique))
-		emit(each, "@name", unique);
+		each->fn(each->ctx, unique);
 }
 
 struct seek {
@@ -272,6 +274,7 @@ static struct bucket *bucket_new(struct cache *c, const char *key)
 
 	memcpy(b->key, key, len);
 	sorted_init(&b->set, entry_key);
+	list_init(&b->named);
 	map_add(&c->buckets, b->key, b);
 	return b;
 }
@@ -423,30 +426,13 @@ static void join(struct change *change, struct version *v)
 static void leave_name(struct entry *e)
 {
 	list_remove(&e->name_link);
-	if (list_empty(&e->named->entries)) {
-		map_remove(&e->cache->names, e->named->key);
-		free(e->named);
-	}
 	e->named = NULL;
 	if (e->newest && e->newest->record.revision > e->cache->freed)
 		e->cache->freed = e->newest->record.revision;
 }
 
-static void take_name(struct entry *e, const char *key)
-{
-	e->named = map_get(&e->cache->names, key);
-	if (!e->named) {
-		size_t len = strlen(key) + 1;
-
-		e->named = xmalloc(sizeof(*e->named) + len);
-		memcpy(e->named->key, key, len);
-		list_init(&e->named->entries);
-		map_add(&e->cache->names, e->named->key, e->named);
-	}
-	list_add(&e->named->entries, &e->name_link);
-}
-
-/* The entry has another newest version: its name may have changed. */
+/* The entry has another newest version, whose keys are there: its name may have
+ * changed. */
 static void set_name(struct entry *e)
 {
 	const struct meta *meta = e->newest ? e->newest->record.object : NULL;
@@ -455,8 +441,10 @@ static void set_name(struct entry *e)
 
 	if (e->named && (!has || strcmp(e->named->key, key) != 0))
 		leave_name(e);
-	if (!e->named && has)
-		take_name(e, key);
+	if (!e->named && has) {
+		e->named = map_get(&e->cache->buckets, key);
+		list_add(&e->named->named, &e->name_link);
+	}
 }
 
 /* One piece of memory: a version, its object and its line.  A reader needs the
@@ -499,9 +487,9 @@ struct version *cache_add(struct cache *c, struct change *change,
 		v->older->newer = v;
 	e->newest = v;
 	count(e, 1);
-	set_name(e);
 	each.ctx = e;
 	each_key(c, v->record.object, NULL, &each);
+	set_name(e);
 	return v;
 }
 
@@ -509,12 +497,12 @@ struct entry *cache_named(const struct cache *c, const void *object)
 {
 	const struct meta *meta = object;
 	char key[KEY_MOST];
-	const struct named *n;
+	const struct bucket *b;
 
-	n = unique_key(c, object, key) ? map_get(&c->names, key) : NULL;
-	if (!n)
+	b = unique_key(c, object, key) ? map_get(&c->buckets, key) : NULL;
+	if (!b)
 		return NULL;
-	for (struct list *l = n->entries.next; l != &n->entries; l = l->next) {
+	for (struct list *l = b->named.next; l != &b->named; l = l->next) {
 		struct entry *e = CONTAINER_OF(l, struct entry, name_link);
 
 		if (strcmp(e->id, meta->id) != 0)
@@ -586,14 +574,9 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 void cache_release(struct cache *c)
 {
 	struct bucket *b;
-	struct named *n;
 	struct entry *e;
 	size_t i = 0;
 
-	while ((n = map_next(&c->names, &i)))
-		free(n);
-	map_release(&c->names);
-	i = 0;
 	while ((b = map_next(&c->buckets, &i)))
 		bucket_free(b);
 	map_release(&c->buckets);

@@ -32,7 +32,6 @@ struct cache {
 	struct map by_id;
 	struct sorted by_order;
 	struct map buckets; /* "path=value" to struct bucket */
-	struct map names;   /* of what is there now, to struct named */
 	uint64_t freed;     /* the newest revision that gave one up */
 	struct index_field fields[INDEX_FIELDS_MOST];
 	size_t n_fields;
@@ -47,7 +46,7 @@ struct cache {
 struct entry {
 	struct cache *cache;
 	struct version *newest;
-	struct named *named; /* NULL: it has no name now */
+	struct bucket *named; /* NULL: it has no name now */
 	struct list name_link;
 	char id[];
 };
