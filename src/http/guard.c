@@ -1,8 +1,9 @@
+#include "http/guard.h"
+
 #include <string.h>
 #include <strings.h>
 
 #include "base/word.h"
-#include "http/request_priv.h"
 
 /*
  * libmicrohttpd parses in place: the head lies in one piece of memory, with

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "http/request_priv.h"
+#include "http/guard.h"
 
 /* As many as there are connections, unless told otherwise. */
 enum { SPARE_MOST = 4096 };

@@ -112,19 +112,5 @@ void stream_end(struct request *r);     /* after what is in out */
 void stream_doom(struct request *r);    /* now */
 void stream_release(struct request *r); /* calls gone() */
 
-/* guard.c */
-struct guard_facts {
-	const char *request_id; /* as the client sent it, or NULL */
-	uint64_t length;        /* announced; 0 when it was not */
-	bool chunked;
-	bool expects; /* to be told before it sends the body */
-};
-
-/* Whether the head is one that no two readers can read differently.  0, or the
- * status to refuse it with and why. */
-int guard_check(const struct request *r, struct MHD_Connection *mhd,
-		const char *url, const char *version,
-		struct guard_facts *ret_facts, const char **ret_why);
-
 /* websocket.c: the server's side of an upgrade. */
 void websocket_abort(struct websocket *w);
