@@ -83,6 +83,25 @@ static void add_control(struct buf *out, unsigned char c, const char *hex)
 	buf_add(out, text, 2);
 }
 
+/* ESCAPE adds what cannot stand as it is. */
+static void add_string(struct buf *out, const char *s, size_t len,
+		       void (*escape)(struct buf *out, unsigned char c))
+{
+	buf_addc(out, '"');
+	while (len) {
+		size_t n = plain_run(s, len);
+
+		buf_add(out, s, n);
+		s += n;
+		len -= n;
+		if (!len)
+			break;
+		escape(out, (unsigned char)*s++);
+		len--;
+	}
+	buf_addc(out, '"');
+}
+
 static void add_escape(struct buf *out, unsigned char c)
 {
 	if (c >= 0x80)
@@ -93,19 +112,7 @@ static void add_escape(struct buf *out, unsigned char c)
 
 void json_add_string(struct buf *out, const char *s, size_t len)
 {
-	buf_addc(out, '"');
-	while (len) {
-		size_t n = plain_run(s, len);
-
-		buf_add(out, s, n);
-		s += n;
-		len -= n;
-		if (!len)
-			break;
-		add_escape(out, (unsigned char)*s++);
-		len--;
-	}
-	buf_addc(out, '"');
+	add_string(out, s, len, add_escape);
 }
 
 /*
@@ -113,25 +120,17 @@ void json_add_string(struct buf *out, const char *s, size_t len)
  * kept before, so it stays what jansson wrote: capital digits in an escape, and
  * DEL as it is.
  */
+static void write_escape(struct buf *out, unsigned char c)
+{
+	if (c == 0x7f)
+		buf_addc(out, (char)c);
+	else
+		add_control(out, c, "0123456789ABCDEF");
+}
+
 static void write_string(struct buf *out, const char *s, size_t len)
 {
-	buf_addc(out, '"');
-	while (len) {
-		size_t n = plain_run(s, len);
-
-		buf_add(out, s, n);
-		s += n;
-		len -= n;
-		if (!len)
-			break;
-		if (*s == '\x7f')
-			buf_addc(out, *s);
-		else
-			add_control(out, (unsigned char)*s, "0123456789ABCDEF");
-		s++;
-		len--;
-	}
-	buf_addc(out, '"');
+	add_string(out, s, len, write_escape);
 }
 
 /* With all its digits, and never like an integer: 1.0, 1e20, 1.5e-7. */

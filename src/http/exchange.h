@@ -56,7 +56,9 @@ struct stream_source {
 };
 
 struct exchange_ops {
-	/* The value of a request header; NULL when it was not sent. */
+	/* The value of a request header; NULL when it was not sent.  Good until
+	 * the handler is left: a client may go, and this with it.  Whoever
+	 * needs it later asks again, and is told the same. */
 	const char *(*header)(struct exchange *x, const char *name);
 	void (*reply)(struct exchange *x, const struct reply *r);
 	void (*stream)(struct exchange *x, const struct reply *head,

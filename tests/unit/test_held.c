@@ -129,6 +129,13 @@ static void leave(struct wire *w)
 	wire_close(w);
 }
 
+static bool has_word(struct exchange *x)
+{
+	const char *word = exchange_header(x, "x-word");
+
+	return word && strcmp(word, "yes") == 0;
+}
+
 static void look_at_the_held(struct serving *s)
 {
 	struct exchange *x = seen.held;
@@ -138,7 +145,7 @@ static void look_at_the_held(struct serving *s)
 	CHECK_STR(x->target, "/held");
 	CHECK_STR(x->body, "cd");
 	CHECK_STR(x->peer, "127.0.0.1");
-	CHECK_STR(exchange_header(x, "x-word"), "yes");
+	CHECK(has_word(x));
 	CHECK(!exchange_header(x, "X-Other"));
 }
 
@@ -201,7 +208,7 @@ static void a_server_may_go_before_nobody_s_request_does(void)
 	hold_one(&s);
 	x = seen.held;
 	serving_stop(&s, 5000);
-	CHECK_STR(exchange_header(x, "X-Word"), "yes");
+	CHECK(has_word(x));
 	exchange_after(x, 5, answer_called);
 	answer_held(x);
 }

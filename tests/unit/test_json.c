@@ -1,9 +1,8 @@
 #include "base/json.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "test.h"
+#include "parsed.h"
 
 /* The text that TEXT becomes when it is read and written; "invalid" or
  * "too large" when it is not read.  Valid until the next call. */
@@ -193,17 +192,6 @@ static void says_where_it_went_wrong(void)
 	CHECK(strstr(err.msg, "line 3") != NULL);
 	CHECK(strstr(err.msg, "duplicate") != NULL);
 	arena_release(&a);
-}
-
-static struct node *parse(struct arena *a, const char *text)
-{
-	struct err err;
-	struct node *n = json_parse(text, strlen(text), a, &err);
-
-	CHECK(n != NULL);
-	if (!n)
-		abort();
-	return n;
 }
 
 static void shows_what_a_value_is(void)

@@ -1,10 +1,8 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/json.h"
 #include "base/random.h"
-#include "test.h"
+#include "parsed.h"
 
 static const char *written_as(const struct node *n, bool indent)
 {
@@ -19,17 +17,6 @@ static const char *written_as(const struct node *n, bool indent)
 static const char *written(const struct node *n)
 {
 	return written_as(n, false);
-}
-
-static struct node *parse(struct arena *a, const char *text)
-{
-	struct err err;
-	struct node *n = json_parse(text, strlen(text), a, &err);
-
-	CHECK(n != NULL);
-	if (!n)
-		abort();
-	return n;
 }
 
 /* What is stored is compared with what is written anew: these stay as they
