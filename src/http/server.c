@@ -41,6 +41,7 @@ static void run(struct server *s)
 	s->dirty = false;
 	s->ran = true;
 	s->moved = false;
+	s->delivered = 0;
 	MHD_run(s->mhd);
 }
 

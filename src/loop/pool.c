@@ -96,6 +96,6 @@ void pool_run(struct pool *p, struct job *j)
 	j->post.fn = come_back;
 	pthread_mutex_lock(&p->mutex);
 	list_add(&p->jobs, &j->link);
-	pthread_cond_signal(&p->wake);
 	pthread_mutex_unlock(&p->mutex);
+	pthread_cond_signal(&p->wake);
 }
