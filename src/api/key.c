@@ -5,6 +5,7 @@
 #include "api/permit.h"
 #include "api/routes.h"
 #include "base/digest.h"
+#include "store/read.h"
 #include "store/tx.h"
 
 #define KEY_MOST 255
@@ -36,6 +37,7 @@ int key_read(struct call *c, struct err *err)
 			       "characters",
 			       KEY_MOST);
 	c->key = hash(c, c->who->id, key, len);
+	store_expect_key(c->api->conf.store, c->key);
 	c->digest = hash(c, c->x->target, c->x->body, c->x->body_len);
 	return 0;
 }

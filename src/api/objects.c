@@ -117,6 +117,7 @@ static int make_object(struct call *c, struct tx *tx, struct err *err)
 	make = c->make ? c->make : c->noun->create;
 	meta->id = c->new_id;
 	tx_new_id(tx, c->new_id);
+	tx_expect(tx, k, meta);
 	meta->generation = 1;
 	meta->created_at = meta->updated_at = tx_time(tx);
 	meta->created_by = meta->updated_by = c->who->name;

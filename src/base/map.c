@@ -44,6 +44,13 @@ void *map_get(const struct map *m, const char *key)
 	return map_getn(m, key, strlen(key));
 }
 
+void map_expect(const struct map *m, const char *key)
+{
+	if (m->room)
+		__builtin_prefetch(
+			&m->slots[hash_of(key, strlen(key)) & (m->room - 1)]);
+}
+
 static void grow(struct map *m)
 {
 	struct map old = *m;

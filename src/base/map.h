@@ -27,6 +27,9 @@ void map_release(struct map *m);
 void *map_get(const struct map *m, const char *key);
 void *map_getn(const struct map *m, const char *key, size_t len);
 
+/* KEY is about to be looked for: have its place fetched from memory. */
+void map_expect(const struct map *m, const char *key);
+
 /* The key must not be there yet. */
 void map_add(struct map *m, const char *key, void *value);
 

@@ -493,6 +493,16 @@ struct version *cache_add(struct cache *c, struct change *change,
 	return v;
 }
 
+void cache_expect(const struct cache *c, const void *object)
+{
+	const struct meta *meta = object;
+	char key[KEY_MOST];
+
+	map_expect(&c->by_id, meta->id);
+	if (unique_key(c, object, key))
+		map_expect(&c->buckets, key);
+}
+
 struct entry *cache_named(const struct cache *c, const void *object)
 {
 	const struct meta *meta = object;

@@ -91,16 +91,14 @@ struct entry *cache_find(const struct cache *c, const char *id);
 /* The version that holds at revision AT, maybe a tombstone; or NULL. */
 struct version *entry_at(const struct entry *e, uint64_t at);
 
-/* Make a version and hang it on its entry, which is made when need be, and on
- * CHANGE.  OBJECT is copied; NULL makes a tombstone.  LINE is copied. */
+/* Hang a version on its entry, made when need be, and on CHANGE.  OBJECT, of
+ * which NULL makes a tombstone, and LINE are copied. */
 struct version *cache_add(struct cache *c, struct change *change,
 			  const char *id, const void *object, const char *line,
 			  size_t line_len);
 
-/* Take V off its entry, which goes with its last version; V's change is told
- * nothing. */
+/* Take V off its entry, which goes with its last version, not off its change. */
 void cache_remove(struct version *v);
-
 size_t version_bytes(const struct version *v); /* of memory */
 
 /* Those that have PATH=VALUE in some version; NULL when there is none. */
@@ -111,6 +109,8 @@ const struct sorted *cache_index(const struct cache *c, const char *path,
 bool cache_matches(const struct cache *c, const void *object, const char *path,
 		   const char *value);
 
+/* OBJECT is about to be added: have its places fetched from memory. */
+void cache_expect(const struct cache *c, const void *object);
 /* Who else has OBJECT's name now, where it must be unique; or NULL. */
 struct entry *cache_named(const struct cache *c, const void *object);
 

@@ -289,6 +289,11 @@ void store_expect(const struct store *s, const struct kind *k, const char *id)
 		__builtin_prefetch(v + i * LINE_BYTES);
 }
 
+void store_expect_key(const struct store *s, const char *key)
+{
+	map_expect(&s->memos, key);
+}
+
 uint64_t store_changed(const struct store *s, const struct kind *k)
 {
 	return store_cache(s, k)->changed;

@@ -19,6 +19,9 @@ bool store_get(const struct store *s, uint64_t at, const struct kind *k,
 /* ID is about to be read: have it fetched from memory meanwhile. */
 void store_expect(const struct store *s, const struct kind *k, const char *id);
 
+/* So is what tx_recall() knows of KEY. */
+void store_expect_key(const struct store *s, const char *key);
+
 /* The newest durable revision at which an object of kind K changed. */
 uint64_t store_changed(const struct store *s, const struct kind *k);
 

@@ -3,11 +3,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -22,9 +22,18 @@
 /* The write-ahead log is brought into the file when it has so many pages. */
 #define CHECKPOINT_PAGES 1000
 
-enum statement { INSERT_ROW, UPDATE_ROW, DELETE_ROW, SET_HORIZON };
+enum statement {
+	BEGIN,
+	COMMIT,
+	INSERT_ROW,
+	UPDATE_ROW,
+	DELETE_ROW,
+	SET_HORIZON,
+};
 
 static const char *const statements[] = {
+	[BEGIN] = "BEGIN IMMEDIATE",
+	[COMMIT] = "COMMIT",
 	[INSERT_ROW] = "INSERT INTO log(revision, at, sum, data) "
 		       "VALUES(?1, ?2, ?3, ?4)",
 	[UPDATE_ROW] = "UPDATE log SET sum = ?2, data = ?3 WHERE revision = ?1",
@@ -66,16 +75,17 @@ static struct sqlite *sqlite(struct backend *b)
 static sqlite3_int64 sum_of(uint64_t revision, int64_t at, const char *data,
 			    size_t len)
 {
-	struct buf head = BUF_INIT(64);
-	uLong sum;
+	char head[64], *tail = head + sizeof(head), *p = tail;
+	uint32_t sum;
 
-	buf_addi(&head, (int64_t)revision);
-	buf_addc(&head, ' ');
-	buf_addi(&head, at);
-	buf_addc(&head, ' ');
-	sum = crc32_z(0, (const unsigned char *)head.data, head.len);
-	buf_release(&head);
-	return (sqlite3_int64)crc32_z(sum, (const unsigned char *)data, len);
+	*--p = ' ';
+	p = digits_before(p, at < 0 ? 0 - (uint64_t)at : (uint64_t)at);
+	if (at < 0)
+		*--p = '-';
+	*--p = ' ';
+	p = digits_before(p, revision);
+	sum = libdeflate_crc32(0, p, (size_t)(tail - p));
+	return libdeflate_crc32(sum, data, len);
 }
 
 /* The horizon as it is kept: the number, and its sum. */
@@ -226,9 +236,11 @@ static void end_if_unsynced(sqlite3 *db)
  * write-ahead log.  After others (a write that failed may have been done, no
  * room for the shared index) it may be there, and whoever opens the file next
  * would find it. */
-static int commit(sqlite3 *db)
+static int commit(struct sqlite *s)
 {
-	if (sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+	sqlite3 *db = s->db;
+
+	if (step(s, COMMIT) == 0)
 		return 0;
 	end_if_unsynced(db);
 	if (sqlite_has_no_room(db))
@@ -244,8 +256,7 @@ static int commit(sqlite3 *db)
 
 static int write_batch(struct sqlite *s, struct batch *b)
 {
-	if (sqlite3_exec(s->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) !=
-	    SQLITE_OK)
+	if (step(s, BEGIN) < 0)
 		return -1;
 	for (size_t i = 0; i < b->n; i++)
 		if (write_row(s, &b->rows[i]) < 0)
@@ -255,7 +266,7 @@ static int write_batch(struct sqlite *s, struct batch *b)
 			return -1;
 	if (write_horizon(s, b->horizon) < 0 || trail_write(&s->trail, b) < 0)
 		return -1;
-	return commit(s->db);
+	return commit(s);
 }
 
 /* SQLite would do the same by itself, but keep silent when a sync fails.  Any
@@ -446,6 +457,9 @@ int sqlite_open(const char *dir, struct loop *l, struct backend **out,
 	struct sqlite *s = xcalloc(1, sizeof(*s));
 	char path[4096];
 
+	/* Nobody asks SQLite how much memory it has, and counting takes a lock
+	 * for each piece. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	s->base.ops = &sqlite_ops;
 	s->lock = -1;
 	s->loop = l;

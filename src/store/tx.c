@@ -146,6 +146,11 @@ static bool is_word(const char *s, size_t room)
 	return len > 0 && len < room && !strpbrk(s, " \n");
 }
 
+void tx_expect(struct tx *tx, const struct kind *k, const void *object)
+{
+	cache_expect(store_cache(tx->store, k), object);
+}
+
 int tx_put(struct tx *tx, const struct kind *k, void *object, struct err *err)
 {
 	struct cache *c = store_cache(tx->store, k);

@@ -44,6 +44,10 @@ int tx_check_references(struct tx *tx, const struct kind *k, const void *object,
 int tx_put(struct tx *tx, const struct kind *k, void *object,
 	   struct err *err) MUST_CHECK;
 
+/* OBJECT is about to be put, after more checks: have its places in the indexes
+ * fetched from memory meanwhile. */
+void tx_expect(struct tx *tx, const struct kind *k, const void *object);
+
 /* Fails when something else refers to it, or it is not there. */
 int tx_delete(struct tx *tx, const struct kind *k, const char *id,
 	      struct err *err) MUST_CHECK;
