@@ -19,11 +19,6 @@ enum { GONE_MS = 200 };
  * too many of them, for that takes time, too. */
 enum { AWAKE_MS = 20, AWAKE_MOST = 512 };
 
-/* libmicrohttpd goes through all that came, which may take milliseconds.  What
- * is posted meanwhile waits for so many requests, not for all of them: when it
- * is the disk, which is done with some changes, it would wait for the next. */
-enum { CATCH_UP = 32 };
-
 #define ARENA_MOST ((size_t)256 << 20)
 
 /* A buffer this small keeps its memory for the next request. */
@@ -288,8 +283,6 @@ static enum MHD_Result deliver(struct request *r)
 		s->stats.left++;
 		return MHD_NO;
 	}
-	if (++s->delivered % CATCH_UP == 0)
-		loop_catch_up(s->loop);
 	conn_due(r->conn, NULL);
 	r->phase = PHASE_CALLED;
 	r->base.body = buf_str(&r->body);

@@ -41,7 +41,6 @@ static void run(struct server *s)
 	s->dirty = false;
 	s->ran = true;
 	s->moved = false;
-	s->delivered = 0;
 	MHD_run(s->mhd);
 }
 

@@ -37,7 +37,6 @@ struct server {
 	uint64_t enough_ms;  /* when enough was last done at a time */
 	uint64_t crowded_ms; /* since when there is no room; 0: there is */
 	unsigned awake;      /* held, and not suspended */
-	unsigned delivered;  /* requests, since it last began to run */
 	bool moved;          /* when it last ran, answers went out */
 	bool dirty;          /* something was resumed: it must run */
 	bool paused;         /* out of descriptors: no accepting until a tick */

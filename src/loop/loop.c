@@ -65,11 +65,6 @@ static void run_posts(struct loop *l)
 	}
 }
 
-void loop_catch_up(struct loop *l)
-{
-	run_posts(l);
-}
-
 static void on_async(uv_async_t *a)
 {
 	run_posts(a->data);

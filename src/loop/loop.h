@@ -43,9 +43,6 @@ struct post {
 
 void loop_post(struct loop *l, struct post *p);
 
-/* Run what has been posted so far, for who keeps the loop from it for long. */
-void loop_catch_up(struct loop *l);
-
 /* Take a post back that may be on its way: it is not run any more.  One that was
  * never posted must have had its link set up by list_init(). */
 void loop_unpost(struct loop *l, struct post *p);

@@ -22,20 +22,15 @@ static void keep(void *ctx, struct exchange *x)
 	atomic_fetch_add(&seen.handled, 1);
 }
 
-static void answer_kept(size_t n)
+static void answer_many(struct serving *s)
 {
-	for (size_t i = 0; i < n; i++) {
-		size_t at = (i * 7) % n;
+	(void)s;
+	for (size_t i = 0; i < MANY; i++) {
+		size_t at = (i * 7) % MANY;
 
 		answer(many[at], 201, many[at]->target,
 		       strlen(many[at]->target));
 	}
-}
-
-static void answer_many(struct serving *s)
-{
-	(void)s;
-	answer_kept(MANY);
 }
 
 static void pass(int ms)
@@ -248,71 +243,8 @@ static void who_waits_keeps_nobody_busy(void)
 	serving_stop(&s, 5000);
 }
 
-/* Enough for several turns, or one that is long. */
-enum { CROWD = 128 };
-
-static struct wire crowd[CROWD];
-static struct post note;
-static struct loop *noted;
-static atomic_int ran_after;
-
-static void run_note(struct post *p)
-{
-	(void)p;
-	atomic_store(&ran_after, atomic_load(&seen.handled));
-}
-
-static void keep_and_post(void *ctx, struct exchange *x)
-{
-	keep(ctx, x);
-	if (noted && atomic_load(&seen.handled) == 1)
-		loop_post(noted, &note);
-}
-
-/* All that they ask for is there when libmicrohttpd runs. */
-static void ask_at_once(struct serving *s)
-{
-	noted = s->loop;
-	note.fn = run_note;
-	for (int i = 0; i < CROWD; i++)
-		wire_puts(&crowd[i], "GET /held HTTP/1.1\r\n" HOST "\r\n");
-}
-
-static void answer_crowd(struct serving *s)
-{
-	(void)s;
-	answer_kept(CROWD);
-}
-
-static void a_long_turn_lets_what_has_come_back_run(void)
-{
-	struct serving s = {.conf.handle = keep_and_post};
-	struct wire *w = crowd;
-
-	memset(&seen, 0, sizeof(seen));
-	s.conf.max_working = MANY;
-	serving_start(&s);
-	for (int i = 0; i < CROWD; i++) {
-		w[i] = wire_open(s.address);
-		CHECK(reply_status(&w[i], GET) == 200);
-	}
-	atomic_store(&seen.handled, 0);
-	serving_do(&s, ask_at_once);
-	CHECK(reaches(&seen.handled, CROWD));
-	printf("# after %d requests\n", atomic_load(&ran_after));
-	CHECK(atomic_load(&ran_after) > 0);
-	CHECK(atomic_load(&ran_after) < CROWD / 2);
-	serving_do(&s, answer_crowd);
-	for (int i = 0; i < CROWD; i++) {
-		CHECK(wire_await(&w[i], "201"));
-		wire_close(&w[i]);
-	}
-	serving_stop(&s, 5000);
-}
-
 int main(void)
 {
-	RUN(a_long_turn_lets_what_has_come_back_run);
 	RUN(an_answer_may_come_soon);
 	RUN(an_answer_may_come_after_a_while);
 	RUN(as_many_as_there_are_may_wait);
