@@ -72,7 +72,7 @@ enum { TAG_ROOM = 24 };
 /* The revision in quotes, in the end of ROOM; where it begins. */
 static const char *make_tag(char room[TAG_ROOM], uint64_t revision)
 {
-	char *p = digits_before(room + TAG_ROOM - 2, revision);
+	char *p = digits_before(room + TAG_ROOM - 2, (int64_t)revision);
 
 	memcpy(room + TAG_ROOM - 2, "\"", 2);
 	*--p = '"';

@@ -60,12 +60,16 @@ void buf_grew(struct buf *b, size_t len)
 	b->data[b->len] = '\0';
 }
 
-char *digits_before(char *end, uint64_t u)
+char *digits_before(char *end, int64_t i)
 {
+	uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+
 	do {
 		*--end = (char)('0' + u % 10);
 		u /= 10;
 	} while (u);
+	if (i < 0)
+		*--end = '-';
 	return end;
 }
 
@@ -73,10 +77,8 @@ void buf_addi(struct buf *b, int64_t i)
 {
 	char digits[24];
 	char *end = digits + sizeof(digits);
-	char *p = digits_before(end, i < 0 ? 0 - (uint64_t)i : (uint64_t)i);
+	const char *p = digits_before(end, i);
 
-	if (i < 0)
-		*--p = '-';
 	buf_add(b, p, (size_t)(end - p));
 }
 

@@ -62,8 +62,8 @@ static inline void buf_addc(struct buf *b, char c)
 	buf_add(b, &c, 1);
 }
 
-/* The digits of U before END, where 20 have room; where they begin. */
-char *digits_before(char *end, uint64_t u);
+/* I in digits before END, where 20 characters have room; where it begins. */
+char *digits_before(char *end, int64_t i);
 
 void buf_addi(struct buf *b, int64_t i);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);

@@ -97,5 +97,6 @@ void pool_run(struct pool *p, struct job *j)
 	pthread_mutex_lock(&p->mutex);
 	list_add(&p->jobs, &j->link);
 	pthread_mutex_unlock(&p->mutex);
+	/* Not before: who woke would wait for the lock. */
 	pthread_cond_signal(&p->wake);
 }

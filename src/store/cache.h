@@ -22,8 +22,7 @@ enum { INDEX_FIELDS_MOST = 24 };
 struct index_field {
 	char path[64];                    /* "spec.flavorId" */
 	const struct field *field, *list; /* and the list it lies in, or NULL */
-	size_t offset; /* in the object, or in a list's item */
-	size_t list_offset;
+	size_t list_offset, offset; /* in the object; in it, or in an item */
 	const struct kind *refers;
 };
 
@@ -91,8 +90,8 @@ struct entry *cache_find(const struct cache *c, const char *id);
 /* The version that holds at revision AT, maybe a tombstone; or NULL. */
 struct version *entry_at(const struct entry *e, uint64_t at);
 
-/* Hang a version on its entry, made when need be, and on CHANGE.  OBJECT, of
- * which NULL makes a tombstone, and LINE are copied. */
+/* Make a version and hang it on its entry, which is made when need be, and on
+ * CHANGE.  OBJECT is copied; NULL makes a tombstone.  LINE is copied. */
 struct version *cache_add(struct cache *c, struct change *change,
 			  const char *id, const void *object, const char *line,
 			  size_t line_len);
@@ -111,6 +110,7 @@ bool cache_matches(const struct cache *c, const void *object, const char *path,
 
 /* OBJECT is about to be added: have its places fetched from memory. */
 void cache_expect(const struct cache *c, const void *object);
+
 /* Who else has OBJECT's name now, where it must be unique; or NULL. */
 struct entry *cache_named(const struct cache *c, const void *object);
 

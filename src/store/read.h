@@ -19,7 +19,7 @@ bool store_get(const struct store *s, uint64_t at, const struct kind *k,
 /* ID is about to be read: have it fetched from memory meanwhile. */
 void store_expect(const struct store *s, const struct kind *k, const char *id);
 
-/* So is what tx_recall() knows of KEY. */
+/* The same for KEY, which tx_recall() will be asked for. */
 void store_expect_key(const struct store *s, const char *key);
 
 /* The newest durable revision at which an object of kind K changed. */

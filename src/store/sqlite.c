@@ -79,11 +79,9 @@ static sqlite3_int64 sum_of(uint64_t revision, int64_t at, const char *data,
 	uint32_t sum;
 
 	*--p = ' ';
-	p = digits_before(p, at < 0 ? 0 - (uint64_t)at : (uint64_t)at);
-	if (at < 0)
-		*--p = '-';
+	p = digits_before(p, at);
 	*--p = ' ';
-	p = digits_before(p, revision);
+	p = digits_before(p, (int64_t)revision);
 	sum = libdeflate_crc32(0, p, (size_t)(tail - p));
 	return libdeflate_crc32(sum, data, len);
 }
@@ -458,8 +456,9 @@ int sqlite_open(const char *dir, struct loop *l, struct backend **out,
 	char path[4096];
 
 	/* Nobody asks SQLite how much memory it has, and counting takes a lock
-	 * for each piece. */
-	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	 * for each piece.  Refused once this process has used SQLite: then it
+	 * counts on. */
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	s->base.ops = &sqlite_ops;
 	s->lock = -1;
 	s->loop = l;
