@@ -6,10 +6,12 @@
  * that MUSTER_LIBVIRT_URIS has, one a line.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/libvirt.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -19,6 +21,8 @@
 #include "model/network.h"
 #include "model/server.h"
 #include "provider/front.h"
+#include "provider/libvirt/boot.h"
+#include "provider/libvirt/disk.h"
 #include "provider/libvirt/driver.h"
 #include "test.h"
 
@@ -265,14 +269,18 @@ static void root_disks_grow(void)
 	CHECK(disk_gib(machine, "vda") == 3);
 }
 
-static const char *snapshot(const char *of, int consistency)
+static struct image_spec snapshot_spec(const char *of)
 {
-	const struct image_spec spec = {
+	return (struct image_spec){
 		.id.ours = new_id(), .name = "a snapshot", .machine = of};
+}
+
+static const char *snapshot_as(const struct image_spec *spec, int consistency)
+{
 	struct backing b = {0};
 
 	for (int i = 0; i < WAITS_MOST && b.state != BACKED_READY; i++) {
-		if (!did(provider_snapshot(p, &spec, &arena, &b, &err),
+		if (!did(provider_snapshot(p, spec, &arena, &b, &err),
 			 "snapshot"))
 			break;
 		usleep(WAIT_US);
@@ -281,7 +289,14 @@ static const char *snapshot(const char *of, int consistency)
 	if (b.consistency != consistency)
 		printf("# it is %s\n", consistency_names[b.consistency]);
 	CHECK(b.consistency == consistency);
-	return spec.id.ours;
+	return spec->id.ours;
+}
+
+static const char *snapshot(const char *of, int consistency)
+{
+	const struct image_spec spec = snapshot_spec(of);
+
+	return snapshot_as(&spec, consistency);
 }
 
 static bool removed(const char *id)
@@ -309,6 +324,120 @@ static void snapshots_of_running_machines_boot(void)
 	CHECK(removed(snapshot(young, CONSISTENCY_CRASH)));
 	CHECK(did(provider_terminate(p, young, &err), "terminate"));
 	boots_and_goes(snapshot(machine, CONSISTENCY_FROZEN));
+}
+
+static int was_never_started(struct domain_facts *f, struct arena *a, void *ctx,
+			     struct err *e)
+{
+	(void)a;
+	(void)ctx;
+	(void)e;
+	f->started = false;
+	return 0;
+}
+
+/* As its launch leaves it, or a crash right after that. */
+static void make_pending(const char *id)
+{
+	auto_found struct found m = {0};
+
+	CHECK(did(machine_find(p, id, &m, &err), "find"));
+	CHECK(did(machine_kill(m.host, m.domain, &err), "kill"));
+	CHECK(did(facts_change(m.host, m.domain, was_never_started, NULL, &err),
+		  "change"));
+}
+
+static void snapshots_wait_for_the_first_start(void)
+{
+	make_pending(machine);
+	CHECK(removed(snapshot(machine, CONSISTENCY_CRASH)));
+	CHECK(comes_to(machine, INSTANCE_RUNNING));
+}
+
+/* Another process that has a disk open for as long as it can read from us. */
+struct holder {
+	int in, out;
+	pid_t pid;
+};
+
+/* The root disk of ID; only to read when FLAG is "-r", and with NULL for more. */
+static struct holder hold(const char *id, const char *flag)
+{
+	const char *path = arena_printf(&arena, "%s/libvirt-r/disks/%.36s-%s",
+					folder, id, DISK_ROOT);
+	int in[2], out[2];
+	struct holder h;
+	char c;
+
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
+		exit(1);
+	h = (struct holder){in[1], out[0], fork()};
+	if (h.pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		execlp("qemu-io", "qemu-io", "-f", "qcow2", path, flag, NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	/* It prompts when it has it. */
+	CHECK(read(h.out, &c, 1) == 1);
+	return h;
+}
+
+static void let_go(const struct holder *h)
+{
+	close(h->in);
+	close(h->out);
+	waitpid(h->pid, NULL, 0);
+}
+
+/* A first start of it was tried, and is not over. */
+static bool waits_to_start(const char *id)
+{
+	auto_found struct found m = {0};
+	struct machine seen = {0};
+
+	make_pending(id);
+	CHECK(did(machine_find(p, id, &m, &err), "find"));
+	boot_begin(m.host, m.uuid);
+	while (boot_tells(m.host, m.uuid))
+		usleep(WAIT_US);
+	CHECK(did(provider_describe(p, id, &arena, &seen, &err), "describe"));
+	return seen.state == INSTANCE_PENDING;
+}
+
+/* What comes of one that cannot be made now; false: it was made. */
+static bool is_put_off(const struct image_spec *spec)
+{
+	struct backing b = {0};
+
+	while (provider_snapshot(p, spec, &arena, &b, &err) == 0) {
+		if (b.state == BACKED_READY)
+			return false;
+		usleep(WAIT_US);
+	}
+	return err_passes(&err);
+}
+
+static void disks_that_are_held_are_waited_for(void)
+{
+	const struct image_spec spec = snapshot_spec(machine);
+	struct holder holder;
+
+	CHECK(did(provider_stop(p, machine, true, &err), "stop"));
+	holder = hold(machine, "-r");
+	CHECK(provider_start(p, machine, &err) < 0);
+	CHECK(err.code == ERR_UNAVAILABLE);
+	CHECK(waits_to_start(machine));
+	let_go(&holder);
+	CHECK(comes_to(machine, INSTANCE_RUNNING));
+	CHECK(did(provider_stop(p, machine, true, &err), "stop"));
+	holder = hold(machine, NULL);
+	CHECK(is_put_off(&spec));
+	let_go(&holder);
+	CHECK(removed(snapshot_as(&spec, CONSISTENCY_OFFLINE)));
+	CHECK(did(provider_start(p, machine, &err), "start"));
 }
 
 /* What its agent says of its file systems. */
@@ -465,6 +594,10 @@ int main(int argc, char **argv)
 	RUN(root_disks_grow);
 	RUN(snapshots_of_running_machines_boot);
 	RUN(no_guest_is_left_standing_still);
+	RUN(snapshots_wait_for_the_first_start);
+	/* Where the disks of other hosts are only those know. */
+	if (hosts < 2)
+		RUN(disks_that_are_held_are_waited_for);
 	RUN(what_is_off_is_changed_too);
 	RUN(nothing_is_left);
 	return test_done();

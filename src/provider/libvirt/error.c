@@ -33,10 +33,19 @@ static const struct {
 	{VIR_ERR_XML_DETAIL, ERR_INVALID},
 };
 
+/* Another process has the disk open, such as one that copies it. */
+static bool is_held(const virError *e)
+{
+	return e->message &&
+	       strstr(e->message, "Is another process using the image");
+}
+
 static enum err_code code_of(const virError *e)
 {
 	/* Lost on the way: whatever the code, nobody knows what was done. */
 	if (e->domain == VIR_FROM_RPC || e->domain == VIR_FROM_REMOTE)
+		return ERR_UNAVAILABLE;
+	if (is_held(e))
 		return ERR_UNAVAILABLE;
 	for (size_t i = 0; i < COUNT_OF(codes); i++)
 		if (codes[i].native == e->code)

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "model/image.h"
 #include "provider/libvirt/backup.h"
+#include "provider/libvirt/boot.h"
 #include "provider/libvirt/disk.h"
 #include "provider/libvirt/image.h"
 #include "provider/libvirt/job.h"
@@ -18,6 +19,10 @@
 #include "provider/libvirt/volume.h"
 
 #define ARENA_MOST ((size_t)16 << 20)
+
+/* How long a machine's first start is waited for before somebody else may have
+ * the turn. */
+enum { STARTS_LOOKS = 120, STARTS_LOOK_MS = 500 };
 
 /* One while it is made. */
 struct taking {
@@ -117,6 +122,29 @@ static int find_user(struct taking *t, virDomainPtr *ret, struct err *err)
 	return 0;
 }
 
+/* A machine that was just launched is off only until its first start, which a
+ * copy of its disk would be in the way of. */
+static int await_start(const struct taking *t, struct err *err)
+{
+	const struct provider_conf *conf = t->host->lv->conf;
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	struct domain_facts f;
+
+	if (!t->domain)
+		return 0;
+	if (virDomainGetUUIDString(t->domain, uuid) < 0)
+		return host_err(t->host, "ask for the machine's id", err);
+	for (int i = 0; i < STARTS_LOOKS && !atomic_load(&t->job->stop); i++) {
+		if (facts_load(t->host, t->domain, t->a, &f, err) < 0)
+			return -1;
+		if (f.started || f.failure)
+			return 0;
+		boot_begin(t->host, uuid);
+		conf->sleep(conf->ctx, STARTS_LOOK_MS);
+	}
+	return err_set(err, ERR_UNAVAILABLE, "the machine is being started");
+}
+
 /* The host knows of what it made itself, and so of what is copied into it. */
 static int make_room(struct taking *t, struct err *err)
 {
@@ -178,7 +206,8 @@ static int take(struct taking *t, struct err *err)
 	bool active = false;
 
 	atomic_store(&t->job->stage, "copying");
-	if (find_source(t, &m, err) < 0 || find_user(t, &user, err) < 0)
+	if (find_source(t, &m, err) < 0 || find_user(t, &user, err) < 0 ||
+	    await_start(t, err) < 0)
 		return -1;
 	t->copy = copy_of(t->want.id, t->a);
 	if (snapshot_clean(t->host, t->want.id, err) < 0)
