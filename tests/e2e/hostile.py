@@ -658,10 +658,10 @@ class Hostile:
                     back += got
             except BlockingIOError:
                 continue
-            except BrokenPipeError:
+            except (BrokenPipeError, ConnectionResetError):
+                if not left:
+                    break
                 left = b""  # it may have said why
-            except ConnectionResetError:
-                break
             if slow == "drip":
                 time.sleep(0.02)
         else:
