@@ -75,7 +75,7 @@ rm -rf open/root'
 rm root.tar
 boot_disk
 step 'Compressing it'
-pack_disk
+pack_disk -c
 
 fact user debian
 fact minDiskGiB 3
