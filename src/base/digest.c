@@ -8,6 +8,8 @@
 #include <openssl/sha.h>
 #include <stdlib.h>
 
+#include "base/word.h"
+
 void digest_sha1(const void *p, size_t len, unsigned char out[DIGEST_SHA1_LEN])
 {
 	SHA1(p, len, out);
@@ -54,13 +56,31 @@ void digest_end(struct digest *d, unsigned char out[DIGEST_SHA256_LEN])
 	EVP_MD_CTX_free((EVP_MD_CTX *)d);
 }
 
+/* The digits of four bytes at once: half a byte in each of eight, and more for
+ * those that are letters. */
+static uint64_t hex_of_four(const unsigned char *p)
+{
+	const uint64_t halves = UINT64_C(0x000f000f000f000f);
+	uint64_t w = p[0] | (uint64_t)p[1] << 16 | (uint64_t)p[2] << 32 |
+		     (uint64_t)p[3] << 48;
+	uint64_t digits = (w >> 4 & halves) | (w & halves) << 8;
+	uint64_t letters = (digits + WORD_EACH(6)) >> 4 & WORD_EACH(1);
+
+	return digits + WORD_EACH('0') + letters * ('a' - '0' - 10);
+}
+
 void digest_hex(const unsigned char *p, size_t n, char *out)
 {
 	static const char hex[] = "0123456789abcdef";
 
-	for (size_t i = 0; i < n; i++) {
-		*out++ = hex[p[i] >> 4];
-		*out++ = hex[p[i] & 15];
+	for (; n >= 4; n -= 4, p += 4, out += 8) {
+		uint64_t w = htole64(hex_of_four(p));
+
+		memcpy(out, &w, sizeof(w));
+	}
+	for (; n; n--, p++) {
+		*out++ = hex[*p >> 4];
+		*out++ = hex[*p & 15];
 	}
 	*out = '\0';
 }

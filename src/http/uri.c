@@ -80,6 +80,7 @@ static int bad(struct err *err, const char *why)
 	return err_set(err, ERR_INVALID, "the request target %s", why);
 }
 
+/* 1: something of it was escaped; 0: it stands as it came. */
 static int decode(const char *from, size_t len, struct arena *a,
 		  const char **ret, struct err *err)
 {
@@ -114,23 +115,30 @@ static int decode(const char *from, size_t len, struct arena *a,
 	if (escaped && !is_text(to, n))
 		return bad(err, "is not UTF-8 text");
 	*ret = to;
-	return 0;
+	return escaped;
+}
+
+static bool is_dots(const char *s)
+{
+	return s[0] == '.' && (!s[1] || (s[1] == '.' && !s[2]));
 }
 
 static int add_segment(struct uri *u, const char *from, size_t len,
 		       struct arena *a, struct err *err)
 {
 	const char *text = "";
+	int escaped;
 
 	if (u->n_segments == URI_SEGMENTS_MOST)
 		return bad(err, "has too many segments");
-	if (decode(from, len, a, &text, err))
+	escaped = decode(from, len, a, &text, err);
+	if (escaped < 0)
 		return -1;
 	if (!*text)
 		return bad(err, "has an empty segment");
-	if (!strcmp(text, ".") || !strcmp(text, ".."))
+	if (is_dots(text))
 		return bad(err, "has a dot segment");
-	if (strchr(text, '/'))
+	if (escaped && strchr(text, '/'))
 		return bad(err, "holds an escaped slash");
 	u->segments[u->n_segments++] = text;
 	return 0;
@@ -172,13 +180,15 @@ static int read_pair(const char *from, size_t len, struct arena *a,
 	const char *equals = memchr(from, '=', len);
 	size_t name_len = equals ? (size_t)(equals - from) : len;
 
-	if (decode(from, name_len, a, &ret->name, err))
+	if (decode(from, name_len, a, &ret->name, err) < 0)
 		return -1;
 	if (!*ret->name)
 		return bad(err, "has a query word without a name");
 	if (!equals)
 		return 0;
-	return decode(equals + 1, len - name_len - 1, a, &ret->value, err);
+	if (decode(equals + 1, len - name_len - 1, a, &ret->value, err) < 0)
+		return -1;
+	return 0;
 }
 
 static int parse_query(const char *p, const char *const *repeatable,
