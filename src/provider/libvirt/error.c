@@ -33,7 +33,8 @@ static const struct {
 	{VIR_ERR_XML_DETAIL, ERR_INVALID},
 };
 
-/* Another process has the disk open, such as one that copies it. */
+/* Another process has the disk open, such as one that copies it.  libvirt has no
+ * code of its own for it, and QEMU only these words. */
 static bool is_held(const virError *e)
 {
 	return e->message &&

@@ -139,6 +139,7 @@ static int await_start(const struct taking *t, struct err *err)
 			return -1;
 		if (f.started || f.failure)
 			return 0;
+		atomic_store(&t->job->stage, "waiting for its start");
 		boot_begin(t->host, uuid);
 		conf->sleep(conf->ctx, STARTS_LOOK_MS);
 	}
@@ -205,10 +206,10 @@ static int take(struct taking *t, struct err *err)
 	auto_domain virDomainPtr user = NULL;
 	bool active = false;
 
-	atomic_store(&t->job->stage, "copying");
 	if (find_source(t, &m, err) < 0 || find_user(t, &user, err) < 0 ||
 	    await_start(t, err) < 0)
 		return -1;
+	atomic_store(&t->job->stage, "copying");
 	t->copy = copy_of(t->want.id, t->a);
 	if (snapshot_clean(t->host, t->want.id, err) < 0)
 		return -1;
